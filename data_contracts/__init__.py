@@ -1,0 +1,1 @@
+"""What data must be before a job may train on it: contracts, their checker and migrations."""

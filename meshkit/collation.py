@@ -1,0 +1,270 @@
+"""Several meshes as one, as a training batch wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from meshkit.cells import Cells, Polyhedra
+from meshkit.errors import MeshError
+from meshkit.faces import Faces
+from meshkit.fields import Path, cat, leaves, nested
+from meshkit.info import FieldInfo, FieldKey, MeshInfo
+from meshkit.mesh import DATA, Mesh
+from meshkit.regions import Region, Regions
+
+OFFSETS = ("point_offsets", "cell_offsets")
+
+
+def collate(meshes: Sequence[Mesh]) -> Mesh:
+    """One mesh of several, side by side; nothing is merged or welded.
+
+    Points, cells, faces and their fields follow each other; `global_data` gets int64
+    `point_offsets` and `cell_offsets` [n + 1], and every other global value is stacked [n, ...].
+    Regions join by name and entity, numbered anew. Texts that differ in vocabulary are coded
+    anew over the union. Time, grid, source and report are each mesh's own and are left out
+    (time is kept where all agree).
+
+    Raises:
+        MeshError: there are no meshes, or they differ in dimension, dtype, device, length unit,
+            frame, fields, units of fields, or in having faces.
+    """
+    if not meshes:
+        raise MeshError("collate: expected at least one mesh, found none")
+    first = meshes[0]
+    for i, mesh in enumerate(meshes[1:], 1):
+        _same(f"mesh {i}", first, mesh)
+    point_shift = _starts([m.n_points for m in meshes])
+    cell_shift = _starts([m.n_cells for m in meshes])
+    face_shift = _starts([0 if m.faces is None else len(m.faces) for m in meshes])
+    words = _vocabularies(meshes)
+    fields = {what: _joined(what, [_recoded(m, what, words) for m in meshes]) for what in DATA[:3]}
+    globals_ = _stacked([_recoded(m, "global_data", words) for m in meshes])
+    for name, starts in zip(OFFSETS, (point_shift, cell_shift), strict=True):
+        if name in globals_:
+            raise MeshError(
+                f"collate: global_data {name!r} exists; the meshes are collated already"
+            )
+        globals_[name] = torch.tensor(starts, device=first.device)
+    shifts = {"point": point_shift, "edge": point_shift, "cell": cell_shift, "face": face_shift}
+    times = {m.info.time for m in meshes}
+    info = MeshInfo(
+        length_unit=first.info.length_unit,
+        frame=first.info.frame,
+        time=first.info.time if len(times) == 1 else None,
+        fields=_field_infos(meshes, words),
+        attributes=first.info.attributes
+        if all(m.info.attributes == first.info.attributes for m in meshes)
+        else {},
+    )
+    return Mesh(
+        points=torch.cat([m.points for m in meshes]),
+        cells=_cells([m.cells for m in meshes], point_shift),
+        faces=_faces([m.faces for m in meshes if m.faces is not None], point_shift, cell_shift),
+        **fields,
+        global_data=globals_,  # type: ignore[arg-type]
+        regions=_regions(meshes, shifts, cell_shift),
+        info=info,
+    )
+
+
+def _starts(counts: Sequence[int]) -> list[int]:
+    starts = [0]
+    for n in counts:
+        starts.append(starts[-1] + n)
+    return starts
+
+
+def _same(what: str, a: Mesh, b: Mesh) -> None:
+    """Refuse meshes that do not belong together."""
+    traits = {
+        "points in": (a.points.shape[1], b.points.shape[1]),
+        "points of": (a.points.dtype, b.points.dtype),
+        "on": (a.device, b.device),
+        "length unit": (a.info.length_unit, b.info.length_unit),
+        "frame": (a.info.frame, b.info.frame),
+        "own faces": (a.faces is not None, b.faces is not None),
+    }
+    for trait, (x, y) in traits.items():
+        if x != y:
+            raise MeshError(f"collate: {what}: {trait} {y}, the first has {x}")
+    for home in DATA:
+        of = [dict(leaves(getattr(m, home))) for m in (a, b)]
+        missing = sorted(set(of[0]) ^ set(of[1]))
+        if missing:
+            name = "/".join(missing[0])
+            raise MeshError(f"collate: {what}: {home} {name!r} is not in both it and the first")
+        for path, x in of[0].items():
+            y = of[1][path]
+            name = "/".join(path)
+            rows = 0 if home == "global_data" else 1
+            if x.dtype != y.dtype or x.shape[rows:] != y.shape[rows:]:
+                raise MeshError(
+                    f"collate: {what}: {home} {name!r} is {y.dtype} {list(y.shape)}, "
+                    f"in the first {x.dtype} {list(x.shape)}"
+                )
+            known = [replace(m.info.field(home, *path), vocabulary=None) for m in (a, b)]
+            if known[0] != known[1]:
+                raise MeshError(
+                    f"collate: {what}: {home} {name!r} means {known[1]}, in the first {known[0]}"
+                )
+
+
+def _shifted(parts: Sequence[Tensor], starts: Sequence[int]) -> Tensor:
+    """Ids one after the other, each part moved on; -1 stays; int64 where int32 is too small."""
+    top = starts[-1]
+    wide = torch.int32 if all(p.dtype == torch.int32 for p in parts) else torch.int64
+    dtype = torch.int64 if top > torch.iinfo(wide).max else wide
+    moved = [
+        torch.where(p < 0, p, p + start).to(dtype) if start else p.to(dtype)
+        for p, start in zip((p.to(dtype) for p in parts), starts, strict=False)
+    ]
+    return torch.cat(moved)
+
+
+def _ends(parts: Sequence[Tensor]) -> Tensor:
+    """Offsets of rows one after the other."""
+    starts = _starts([int(p[-1]) for p in parts])
+    return _shifted([parts[0][:1], *(p[1:] for p in parts)], [0, *starts])
+
+
+def _cells(parts: Sequence[Cells], point_shift: Sequence[int]) -> Cells:
+    solids = [c.polyhedra for c in parts]
+    polyhedra = None
+    held = [(p, s) for p, s in zip(solids, point_shift, strict=False) if p is not None]
+    if held:
+        ids = _shifted([p.connectivity for p, _ in held], [*(s for _, s in held), point_shift[-1]])
+        polyhedra = Polyhedra(
+            _ends([p.faces for p, _ in held]), _ends([p.offsets for p, _ in held]), ids
+        )
+    degrees = None
+    if any(c.degrees is not None for c in parts):
+        blank = [c.types.new_zeros(len(c), 3) if c.degrees is None else c.degrees for c in parts]
+        degrees = torch.cat(blank)
+    return Cells(
+        torch.cat([c.types for c in parts]),
+        _ends([c.offsets for c in parts]),
+        _shifted([c.connectivity for c in parts], point_shift),
+        polyhedra,
+        degrees,
+    )
+
+
+def _faces(
+    parts: Sequence[Faces], point_shift: Sequence[int], cell_shift: Sequence[int]
+) -> Faces | None:
+    if not parts:
+        return None
+    return Faces(
+        _ends([f.offsets for f in parts]),
+        _shifted([f.connectivity for f in parts], point_shift),
+        _shifted([f.owner for f in parts], cell_shift),
+        _shifted([f.neighbour for f in parts], cell_shift),
+    )
+
+
+def _vocabularies(meshes: Sequence[Mesh]) -> dict[FieldKey, tuple[str, ...]]:
+    """The union of the texts of each coded field, where the meshes differ."""
+    keys = {k for m in meshes for k, f in m.info.fields.items() if f.vocabulary is not None}
+    out = {}
+    for key in keys:
+        each = [m.info.field(*key).vocabulary or () for m in meshes]
+        if any(words != each[0] for words in each):
+            out[key] = tuple(dict.fromkeys(word for words in each for word in words))
+    return out
+
+
+def _recode(x: Tensor, old: Sequence[str], new: Sequence[str]) -> Tensor:
+    place = {word: i for i, word in enumerate(new)}
+    table = torch.tensor([place[w] for w in old] or [0], dtype=x.dtype, device=x.device)
+    return torch.where(x < 0, x, table[x.clamp(min=0).long()])
+
+
+def _recoded(mesh: Mesh, home: str, words: dict[FieldKey, tuple[str, ...]]) -> dict[Path, Tensor]:
+    out = {}
+    for path, x in leaves(getattr(mesh, home)):
+        new = words.get((home, *path))
+        old = mesh.info.field(home, *path).vocabulary or ()
+        out[path] = x if new is None else _recode(x, old, new)
+    return out
+
+
+def _joined(what: str, parts: Sequence[dict[Path, Tensor]]) -> Any:
+    return nested({path: cat([p[path] for p in parts]) for path in parts[0]})
+
+
+def _stacked(parts: Sequence[dict[Path, Tensor]]) -> dict[str, Any]:
+    return nested({path: cat([p[path][None] for p in parts]) for path in parts[0]})
+
+
+def _regions(
+    meshes: Sequence[Mesh], shifts: dict[str, list[int]], cell_shift: Sequence[int]
+) -> Regions:
+    keys = dict.fromkeys((r.name, r.entity) for m in meshes for r in m.regions)
+    out = []
+    for name, entity in keys:
+        found = [
+            (i, r)
+            for i, m in enumerate(meshes)
+            for r in m.regions
+            if (r.name, r.entity) == (name, entity)
+        ]
+        out.append(_region(found, shifts, cell_shift))
+    return Regions(out)
+
+
+def _region(
+    found: Sequence[tuple[int, Region]], shifts: dict[str, list[int]], cell_shift: Sequence[int]
+) -> Region:
+    first = found[0][1]
+    if first.entity == "side":
+        cells = [r.ids[:, 0] for _, r in found]
+        places = torch.cat([r.ids[:, 1] for _, r in found])
+        starts = [cell_shift[i] for i, _ in found]
+        moved = _shifted(cells, [*starts, cell_shift[-1]])
+        ids = torch.stack([moved, places.to(moved.dtype)], 1)
+    else:
+        shift = shifts[first.entity]
+        ids = _shifted([r.ids for _, r in found], [*(shift[i] for i, _ in found), shift[-1]])
+    flip = None
+    if any(r.flip is not None for _, r in found):
+        flip = torch.cat(
+            [
+                torch.zeros(len(r), dtype=torch.bool, device=r.ids.device)
+                if r.flip is None
+                else r.flip
+                for _, r in found
+            ]
+        )
+    tables = [dict(leaves(r.data)) if r.data is not None else {} for _, r in found]
+    data: Any = None
+    if any(tables):
+        if any(set(t) != set(tables[0]) for t in tables):
+            raise MeshError(f"collate: region {first.name!r}: its fields are not in every mesh")
+        data = nested({path: cat([t[path] for t in tables]) for path in tables[0]})
+    same_id = all(r.source_id == first.source_id for _, r in found)
+    return first.replace(
+        ids=ids,
+        flip=flip,
+        data=data,
+        source_id=first.source_id if same_id else None,
+        attributes=first.attributes
+        if all(r.attributes == first.attributes for _, r in found)
+        else {},
+    )
+
+
+def _field_infos(
+    meshes: Sequence[Mesh], words: dict[FieldKey, tuple[str, ...]]
+) -> dict[FieldKey, FieldInfo]:
+    known: dict[FieldKey, FieldInfo] = {}
+    for mesh in meshes:
+        for key, info in mesh.info.fields.items():
+            known.setdefault(key, info)
+    for key, vocabulary in words.items():
+        known[key] = replace(known[key], vocabulary=vocabulary)
+    return known

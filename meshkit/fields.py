@@ -1,0 +1,176 @@
+"""Fields: tensors of any dtype and rank by name, one row per point, cell or face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+import numpy as np
+import torch
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor
+
+from meshkit.errors import MeshError
+
+Fields = Mapping[str, Any] | TensorDictBase
+Path = tuple[str, ...]
+
+# torch indexes and concatenates only some dtypes; the others travel as the bits they are.
+_PLAIN: Final = frozenset(
+    {
+        *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+        *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+        *(torch.complex64, torch.complex128),
+    }
+)
+_BITS: Final = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def as_bits(x: Tensor) -> Tensor:
+    """The same bytes as unsigned bytes or signed integers of the same width; complex32 as int32."""
+    return x.view(_BITS[x.dtype.itemsize])
+
+
+def _as_bits(x: Tensor) -> Tensor:
+    return x if x.dtype in _PLAIN else as_bits(x)
+
+
+def take(x: Tensor, rows: Tensor) -> Tensor:
+    """Rows of a tensor of any dtype; differentiable where the dtype is."""
+    return _as_bits(x)[rows].view(x.dtype) if x.dtype not in _PLAIN else x[rows]
+
+
+def cat(parts: Sequence[Tensor]) -> Tensor:
+    """Tensors of one dtype, any dtype, one after the other along the rows."""
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat([_as_bits(p) for p in parts]).view(parts[0].dtype)
+
+
+def negated(x: Tensor, which: Tensor) -> Tensor:
+    """The rows in the mask with the opposite sign."""
+    sign = 1 - 2 * which.to(x.dtype)
+    return x * sign.reshape(-1, *([1] * (x.ndim - 1)))
+
+
+def leaves(fields: TensorDictBase) -> Iterator[tuple[Path, Tensor]]:
+    """Each field with its path, nested ones included, in their order."""
+    for name, value in fields.items():
+        if isinstance(value, TensorDictBase):
+            for path, leaf in leaves(value):
+                yield (name, *path), leaf
+        else:
+            yield (name,), cast(Tensor, value)
+
+
+def nested(flat: Mapping[Path, Any]) -> dict[str, Any]:
+    """Nested dicts from paths.
+
+    >>> nested({("flow", "p"): 1, ("T",): 2})
+    {'flow': {'p': 1}, 'T': 2}
+    """
+    out: dict[str, Any] = {}
+    for path, x in flat.items():
+        at = out
+        for name in path[:-1]:
+            at = at.setdefault(name, {})
+        at[path[-1]] = x
+    return out
+
+
+def freeze(
+    what: str, given: Fields | None, rows: int | None, device: torch.device
+) -> tuple[TensorDictBase, dict[Path, tuple[str, ...]]]:
+    """A locked shallow copy with this many rows (None: no row axis), and vocabularies found.
+
+    Lists and arrays become tensors; lists and arrays of text become int32 codes in the order of
+    first appearance.
+
+    Raises:
+        MeshError: a field is no tensor, or has another number of rows, or lies elsewhere.
+    """
+    texts: dict[Path, tuple[str, ...]] = {}
+    batch = [] if rows is None else [rows]
+
+    def copied(fields: Fields, path: Path) -> TensorDictBase:
+        out: dict[str, Any] = {}
+        for name, value in fields.items():
+            at = (*path, name)
+            if not isinstance(name, str):
+                raise MeshError(f"{what}: expected names as text, found {name!r}")
+            if isinstance(value, Mapping | TensorDictBase):
+                out[name] = copied(value, at)
+                continue
+            leaf = _tensor(what, at, value, texts)
+            if leaf.device != device:
+                raise MeshError(f"{what} {'/'.join(at)!r}: on {leaf.device}, points on {device}")
+            if rows is not None and (leaf.ndim == 0 or len(leaf) != rows):
+                raise MeshError(
+                    f"{what} {'/'.join(at)!r}: expected {rows} rows, found {list(leaf.shape)}"
+                )
+            out[name] = leaf
+        return TensorDict(out, batch_size=batch, device=device)
+
+    return locked(copied(given if given is not None else {}, ())), texts
+
+
+def _tensor(what: str, at: Path, value: Any, texts: dict[Path, tuple[str, ...]]) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind in "US":
+        codes, texts[at] = encode_texts(array.ravel().tolist())
+        return codes.reshape(array.shape)
+    if array.dtype.kind not in "biufc":
+        raise MeshError(f"{what} {'/'.join(at)!r}: expected a tensor, found {type(value).__name__}")
+    if array.dtype.byteorder not in "=|" or not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return torch.from_numpy(np.array(array, copy=not array.flags.writeable or array.ndim == 0))
+
+
+def encode_texts(texts: Sequence[str]) -> tuple[Tensor, tuple[str, ...]]:
+    """Codes int32 [n] in order of first appearance, and the text of each code.
+
+    >>> encode_texts(["wall", "inlet", "wall"])
+    (tensor([0, 1, 0], dtype=torch.int32), ('wall', 'inlet'))
+    """
+    known: dict[str, int] = {}
+    codes = [known.setdefault(text, len(known)) for text in texts]
+    return torch.tensor(codes, dtype=torch.int32), tuple(known)
+
+
+def decode_texts(codes: Tensor, vocabulary: Sequence[str], missing: str = "") -> list[str]:
+    """The text of each code; `missing` for a negative one."""
+    return [vocabulary[c] if c >= 0 else missing for c in codes.tolist()]
+
+
+def locked(fields: TensorDictBase) -> TensorDictBase:
+    """The same, closed to assignment."""
+    fields.lock_()
+    return fields
+
+
+def mapped(
+    fields: TensorDictBase, rows: int | None, change: Callable[[Path, Tensor], Tensor]
+) -> TensorDictBase:
+    """Each leaf changed by its path; a locked TensorDict with this many rows."""
+    batch = [] if rows is None else [rows]
+
+    def over(part: TensorDictBase, path: Path) -> TensorDictBase:
+        out = {
+            name: over(v, (*path, name))
+            if isinstance(v, TensorDictBase)
+            else change((*path, name), cast(Tensor, v))
+            for name, v in part.items()
+        }
+        return TensorDict(out, batch_size=batch)
+
+    return locked(over(fields, ()))
+
+
+def taken(fields: TensorDictBase, rows: Tensor) -> TensorDictBase:
+    """These rows of every field."""
+    return mapped(fields, len(rows), lambda _, x: take(x, rows))

@@ -1,0 +1,158 @@
+"""Named, overlapping parts of a mesh: patches, zones, sets, groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+import torch
+from tensordict import TensorDictBase
+from torch import Tensor
+
+from meshkit.cells import brief
+from meshkit.errors import MeshError
+from meshkit.fields import freeze, mapped
+
+Entity = Literal["point", "cell", "side", "edge", "face"]
+ENTITIES: Final = ("point", "cell", "side", "edge", "face")
+_COLUMNS: Final = {"side": 2, "edge": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A named part of a mesh, and what is known of it.
+
+    `entity` says what the ids are: "point" and "cell" ids [n]; "side" ids [n, 2], each a cell
+    and its local face; "edge" ids [n, 2], each two points; "face" ids [n] of `mesh.faces`.
+
+    Args:
+        name: any text; a mesh may have one region of a name for each entity.
+        flip: bool [n], for faces and sides whose normal the region turns round.
+        kind: what the source calls it ("wall", "inlet", "cellZone", ...).
+        data: fields with one row per id (patch values, distribution factors).
+        attributes: settings and the like, as JSON can say them.
+        source_id: the number the source gave it.
+        parent: the name of the region it is part of.
+    """
+
+    name: str
+    entity: Entity
+    ids: Tensor
+    flip: Tensor | None = None
+    kind: str | None = None
+    data: TensorDictBase | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    source_id: int | None = None
+    parent: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise MeshError(f"region {self.name!r}: expected a name as text")
+        if self.entity not in ENTITIES:
+            raise MeshError(
+                f"region {self.name!r}: expected an entity of {', '.join(ENTITIES)}, "
+                f"found {self.entity!r}"
+            )
+        ids = self.ids
+        if not isinstance(ids, Tensor):
+            ids = torch.as_tensor(ids)
+            if ids.numel() == 0:
+                ids = ids.long()
+            object.__setattr__(self, "ids", ids)
+        columns = _COLUMNS.get(self.entity)
+        if columns and ids.numel() == 0:
+            ids = ids.reshape(0, columns)
+            object.__setattr__(self, "ids", ids)
+        shaped = ids.ndim == 1 if columns is None else ids.ndim == 2 and ids.shape[1] == columns
+        if not shaped or ids.dtype not in (torch.int32, torch.int64):
+            want = "[n]" if columns is None else f"[n, {columns}]"
+            raise MeshError(
+                f"region {self.name!r} of {self.entity}s: expected int32 or int64 ids {want}, "
+                f"found {brief(ids)}"
+            )
+        if self.flip is not None and (
+            self.flip.dtype != torch.bool or self.flip.shape != (len(ids),)
+        ):
+            raise MeshError(
+                f"region {self.name!r}: expected flip bool [{len(ids)}], found {brief(self.flip)}"
+            )
+        if self.data is not None:
+            data, _ = freeze(f"region {self.name!r}", self.data, len(ids), ids.device)
+            object.__setattr__(self, "data", data)
+        object.__setattr__(self, "attributes", dict(self.attributes))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        kind = f", kind={self.kind!r}" if self.kind else ""
+        return f"Region({self.name!r}, {len(self)} {self.entity}s{kind})"
+
+    def replace(self, **parts: Any) -> Region:
+        """The same region with some parts exchanged."""
+        return replace(self, **parts)
+
+    def apply(self, ids: Callable[[Tensor], Tensor], data: Callable[[Tensor], Tensor]) -> Region:
+        """Ids and flip changed by one function, data by another (moving, casting)."""
+        fields = self.data
+        if fields is not None:
+            fields = mapped(fields, len(self), lambda _, x: data(x))
+        flip = None if self.flip is None else ids(self.flip)
+        return replace(self, ids=ids(self.ids), flip=flip, data=fields)
+
+
+class Regions:
+    """The regions of a mesh, in order; (name, entity) is unique.
+
+    >>> both = Regions([Region("wall", "point", torch.tensor([0])), Region("fluid", "cell", [])])
+    >>> both.names, both["wall"].entity, len(both)
+    (('wall', 'fluid'), 'point', 2)
+    """
+
+    __slots__ = ("_by_key",)
+
+    def __init__(self, regions: Iterable[Region] = ()) -> None:
+        self._by_key: dict[tuple[str, str], Region] = {}
+        for region in regions:
+            key = (region.name, region.entity)
+            if key in self._by_key:
+                raise MeshError(f"region {region.name!r} of {region.entity}s is given twice")
+            self._by_key[key] = region
+
+    def __iter__(self) -> Iterator[Region]:
+        return iter(self._by_key.values())
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __contains__(self, name: object) -> bool:
+        return any(r.name == name for r in self)
+
+    def __repr__(self) -> str:
+        return f"Regions({', '.join(f'{r.name} ({len(r)} {r.entity}s)' for r in self)})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in order; one that two entities share stands twice."""
+        return tuple(r.name for r in self)
+
+    def __getitem__(self, name: str) -> Region:
+        return self.find(name)
+
+    def find(self, name: str, entity: str | None = None) -> Region:
+        """The region of this name, and entity where a name has several.
+
+        Raises:
+            MeshError: there is none, or several of different entities and none was asked for.
+        """
+        found = [r for r in self if r.name == name and entity in (None, r.entity)]
+        if not found:
+            kind = f" of {entity}s" if entity else ""
+            known = ", ".join(repr(n) for n in dict.fromkeys(self.names)) or "none"
+            raise MeshError(f"no region {name!r}{kind}; the mesh has {known}")
+        if len(found) > 1:
+            raise MeshError(
+                f"region {name!r} exists for {', '.join(r.entity for r in found)}; name the entity"
+            )
+        return found[0]

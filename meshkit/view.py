@@ -1,0 +1,182 @@
+"""A mesh as one TensorDict, and back.
+
+The one flat picture of everything a mesh holds: what a memory map, pinned memory, a remote call
+or an archive of arrays needs. Names become safe as file names; everything that is no tensor
+stands as JSON text under "meta".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+import torch
+from tensordict import NonTensorData, TensorDict, TensorDictBase
+from torch import Tensor
+
+from meshkit.cells import Cells, Polyhedra
+from meshkit.errors import MeshError
+from meshkit.faces import Faces
+from meshkit.fields import Path, as_bits, leaves, nested
+from meshkit.info import MeshInfo
+from meshkit.mesh import DATA, Mesh
+from meshkit.regions import Region, Regions
+
+VERSION: Final = 1
+
+# A memory map of a TensorDict cannot name these dtypes: they travel as the bits they are.
+_EXOTIC: Final = {
+    *(torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz),
+    *(torch.float8_e8m0fnu, torch.complex32),
+}
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\%:*?\"<>|]|^\.")
+
+
+def safe_name(name: str) -> str:
+    """A name as a file may be called, percent-encoded where it must; the empty name is "%".
+
+    >>> safe_name("a/b"), safe_name("U"), safe_name("")
+    ('a%2Fb', 'U', '%')
+    """
+    return _UNSAFE.sub(lambda m: f"%{ord(m.group()):02X}", name) or "%"
+
+
+def plain_name(safe: str) -> str:
+    """The inverse of `safe_name`."""
+    return "" if safe == "%" else unquote(safe, errors="strict")
+
+
+def to_tensordict(mesh: Mesh) -> TensorDictBase:
+    """See `Mesh.to_tensordict`."""
+    tensors, meta = parts_of(mesh)
+    exotic = {path: x for path, x in tensors.items() if x.dtype in _EXOTIC}
+    meta["dtypes"] = [[list(path), str(x.dtype)] for path, x in exotic.items()]
+    view: dict[str, Any] = nested(tensors | {path: as_bits(x) for path, x in exotic.items()})
+    view["meta"] = NonTensorData(json.dumps(meta, ensure_ascii=False))
+    return TensorDict(view, batch_size=[], device=mesh.device)
+
+
+def from_tensordict(tensors: TensorDictBase) -> Mesh:
+    """See `Mesh.from_tensordict`."""
+    text = tensors.get("meta", None)
+    text = getattr(text, "data", text)
+    if not isinstance(text, str):
+        raise MeshError("from_tensordict: expected JSON text under 'meta', found none")
+    flat = dict(leaves(tensors.exclude("meta")))
+    meta = json.loads(text)
+    for path, dtype in meta.get("dtypes", []):
+        at = tuple(path)
+        flat[at] = flat[at].view(getattr(torch, dtype.removeprefix("torch.")))
+    return mesh_of(flat, meta)
+
+
+def parts_of(mesh: Mesh) -> tuple[dict[Path, Tensor], dict[str, Any]]:
+    """Every tensor of a mesh by a path of safe names, and everything else as JSON can say it."""
+    flat: dict[Path, Tensor] = {("points",): mesh.points}
+    cells = mesh.cells
+    flat |= {
+        ("cells", "types"): cells.types,
+        ("cells", "offsets"): cells.offsets,
+        ("cells", "connectivity"): cells.connectivity,
+    }
+    if cells.degrees is not None:
+        flat["cells", "degrees"] = cells.degrees
+    if cells.polyhedra is not None:
+        for name in ("faces", "offsets", "connectivity"):
+            flat["cells", "polyhedra", name] = getattr(cells.polyhedra, name)
+    if mesh.faces is not None:
+        for name in ("offsets", "connectivity", "owner", "neighbour"):
+            flat["faces", name] = getattr(mesh.faces, name)
+    for home in DATA:
+        for path, x in leaves(getattr(mesh, home)):
+            flat[(home, *map(safe_name, path))] = x
+    regions = []
+    for i, region in enumerate(mesh.regions):
+        flat["regions", str(i), "ids"] = region.ids
+        if region.flip is not None:
+            flat["regions", str(i), "flip"] = region.flip
+        for path, x in leaves(region.data) if region.data is not None else ():
+            flat[("regions", str(i), "data", *map(safe_name, path))] = x
+        regions.append(
+            {
+                "name": region.name,
+                "entity": region.entity,
+                "kind": region.kind,
+                "attributes": region.attributes,
+                "source_id": region.source_id,
+                "parent": region.parent,
+                "data": region.data is not None,
+            }
+        )
+    return flat, {"version": VERSION, "regions": regions, "info": mesh.info.to_json()}
+
+
+def mesh_of(flat: Mapping[Path, Tensor], meta: Mapping[str, Any]) -> Mesh:
+    """The inverse of `parts_of`.
+
+    Raises:
+        MeshError: a part is missing, or a newer major version wrote it.
+    """
+    if meta.get("version") != VERSION:
+        raise MeshError(
+            f"expected version {VERSION} of a mesh's parts, found {meta.get('version')}"
+        )
+    try:
+        return _mesh_of(flat, meta)
+    except KeyError as why:
+        raise MeshError(f"a part of the mesh is missing: {why.args[0]}") from None
+
+
+def _mesh_of(flat: Mapping[Path, Tensor], meta: Mapping[str, Any]) -> Mesh:
+    polyhedra = None
+    if ("cells", "polyhedra", "faces") in flat:
+        names = ("faces", "offsets", "connectivity")
+        polyhedra = Polyhedra(*(flat["cells", "polyhedra", name] for name in names))
+    cells = Cells(
+        flat["cells", "types"],
+        flat["cells", "offsets"],
+        flat["cells", "connectivity"],
+        polyhedra,
+        flat.get(("cells", "degrees")),
+    )
+    faces = None
+    if ("faces", "owner") in flat:
+        parts = ("offsets", "connectivity", "owner", "neighbour")
+        faces = Faces(*(flat["faces", name] for name in parts))
+    regions = []
+    for i, known in enumerate(meta["regions"]):
+        at = ("regions", str(i))
+        data = _below(flat, (*at, "data")) if known["data"] else None
+        regions.append(
+            Region(
+                name=known["name"],
+                entity=known["entity"],
+                ids=flat[(*at, "ids")],
+                flip=flat.get((*at, "flip")),
+                kind=known["kind"],
+                data=data,
+                attributes=known["attributes"],
+                source_id=known["source_id"],
+                parent=known["parent"],
+            )
+        )
+    return Mesh(
+        points=flat["points",],
+        cells=cells,
+        faces=faces,
+        **{home: _below(flat, (home,)) for home in DATA},
+        regions=Regions(regions),
+        info=MeshInfo.from_json(meta["info"]),
+    )
+
+
+def _below(flat: Mapping[Path, Tensor], root: Path) -> Any:
+    """The fields under a path, nested, by their own names."""
+    n = len(root)
+    return nested(
+        {tuple(map(plain_name, path[n:])): x for path, x in flat.items() if path[:n] == root}
+    )

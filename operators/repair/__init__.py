@@ -1,0 +1,1 @@
+"""Cells put right: what a source has inside out or inconsistent."""

@@ -1,0 +1,85 @@
+"""What the first bytes of a file say it is. A suffix is a hint; content decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+Sniffer = Callable[[bytes, int], bool]
+"""From the first `HEAD` bytes and the size of the whole file to whether this is the format."""
+
+HEAD: Final = 4096
+
+
+def vtk_xml(type_name: str) -> Sniffer:
+    """A VTK XML file whose root says type="..."."""
+    root = re.compile(rb"<VTKFile\b[^>]*\btype\s*=\s*[\"']" + type_name.encode() + rb"[\"']")
+
+    def found(head: bytes, size: int) -> bool:
+        return root.search(head) is not None
+
+    return found
+
+
+def starts(*marks: bytes) -> Sniffer:
+    """A file that begins with one of these."""
+
+    def found(head: bytes, size: int) -> bool:
+        return head.startswith(marks)
+
+    return found
+
+
+def legacy_vtk(head: bytes, size: int) -> bool:
+    """The magic line, in any case."""
+    return re.match(rb"#\s*vtk\s+datafile", head, re.IGNORECASE) is not None
+
+
+def ply(head: bytes, size: int) -> bool:
+    """The magic line."""
+    return re.match(rb"ply\s*[\r\n]", head) is not None
+
+
+def off(head: bytes, size: int) -> bool:
+    """The magic word with its optional prefixes: ST, C, N, 4, n."""
+    return re.match(rb"\s*(ST)?C?N?4?n?OFF\b", head) is not None
+
+
+def gltf_text(head: bytes, size: int) -> bool:
+    """A JSON object that names an asset, as every glTF must."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"asset"' in head
+
+
+def stl(head: bytes, size: int) -> bool:
+    """Binary: 80 bytes, a count, 50 bytes a triangle. Ascii: "solid", then facets or the end.
+
+    A binary header may begin with "solid" too, so the count is asked first.
+    """
+    if len(head) >= 84 and size == 84 + 50 * int.from_bytes(head[80:84], "little"):
+        return True
+    if re.match(rb"\s*solid\b", head, re.IGNORECASE) is None:
+        return False
+    return re.search(rb"\b(facet|endsolid)\b", head, re.IGNORECASE) is not None
+
+
+_OBJ_LINE: Final = re.compile(
+    rb"(v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl|mg|cstype|deg|lod|shadow_obj|trace_obj|bevel"
+    rb"|c_interp|d_interp|surf|curv|curv2|end|parm|trim|hole|scrv|sp|con|bmat|step|call|csh)"
+    rb"([ \t].*)?$"
+)
+
+
+def obj(head: bytes, size: int) -> bool:
+    """Every whole line is a comment or begins with an OBJ keyword, and one is a vertex."""
+    if b"\0" in head:
+        return False
+    lines = head.splitlines()
+    if len(head) < size:
+        lines = lines[:-1]
+    said = [s for line in lines if (s := line.strip()) and not s.startswith(b"#")]
+    return (
+        bool(said)
+        and all(_OBJ_LINE.match(s) or said[i - 1].endswith(b"\\") for i, s in enumerate(said))
+        and any(s.startswith(b"v ") or s.startswith(b"v\t") for s in said)
+    )
