@@ -16,7 +16,7 @@ from meshkit.errors import MeshError
 from meshkit.faces import Faces
 from meshkit.fields import Fields
 from meshkit.info import MeshInfo
-from meshkit.mesh import Mesh
+from meshkit.mesh import Mesh, need_points
 from meshkit.regions import Region, Regions
 
 _SIMPLEX = {1: "vertex", 2: "line", 3: "triangle", 4: "tetra"}
@@ -66,6 +66,7 @@ def make_mesh(
         MeshError: the parts contradict each other; the message says which and how.
     """
     at = _points(points)
+    need_points(at)
     made = _cells(cells, types, offsets, polyhedra, at)
     return Mesh(
         points=at,

@@ -24,6 +24,17 @@ DATA: Final = ("point_data", "cell_data", "face_data", "global_data")
 """The four homes of fields, as a mesh and `MeshInfo.fields` name them."""
 
 
+def need_points(points: Tensor) -> None:
+    """Refuse what is not float [n, d] with d = 1, 2 or 3."""
+    if (
+        not isinstance(points, Tensor)
+        or points.ndim != 2
+        or points.shape[1] not in (1, 2, 3)
+        or not points.is_floating_point()
+    ):
+        raise MeshError(f"points: expected float [n, d], d = 1, 2 or 3, found {brief(points)}")
+
+
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """A mesh as a value: operators take one and return tensors or a new one.
@@ -47,15 +58,8 @@ class Mesh:
     info: MeshInfo
 
     def __post_init__(self) -> None:
-        points = self.points
-        if (
-            not isinstance(points, Tensor)
-            or points.ndim != 2
-            or points.shape[1] not in (1, 2, 3)
-            or not points.is_floating_point()
-        ):
-            raise MeshError(f"points: expected float [n, d], d = 1, 2 or 3, found {brief(points)}")
-        device = points.device
+        need_points(self.points)
+        device = self.points.device
         parts = [("cells", self.cells.types.device)]
         if self.faces is not None:
             parts.append(("faces", self.faces.owner.device))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import torch
@@ -12,14 +12,14 @@ from torch import Tensor
 
 from meshkit.cells import brief
 from meshkit.errors import MeshError
-from meshkit.fields import freeze, mapped
+from meshkit.fields import Fields, freeze, mapped
 
 Entity = Literal["point", "cell", "side", "edge", "face"]
 ENTITIES: Final = ("point", "cell", "side", "edge", "face")
 _COLUMNS: Final = {"side": 2, "edge": 2}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Region:
     """A named part of a mesh, and what is known of it.
 
@@ -28,59 +28,64 @@ class Region:
 
     Args:
         name: any text; a mesh may have one region of a name for each entity.
+        entity: what the ids are.
+        ids: int32 or int64, or a list.
         flip: bool [n], for faces and sides whose normal the region turns round.
         kind: what the source calls it ("wall", "inlet", "cellZone", ...).
         data: fields with one row per id (patch values, distribution factors).
         attributes: settings and the like, as JSON can say them.
         source_id: the number the source gave it.
         parent: the name of the region it is part of.
+
+    Raises:
+        MeshError: the parts contradict each other.
     """
 
     name: str
     entity: Entity
-    ids: Tensor
-    flip: Tensor | None = None
-    kind: str | None = None
-    data: TensorDictBase | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    source_id: int | None = None
-    parent: str | None = None
+    ids: Tensor  # int [n], or [n, 2] for sides and edges
+    flip: Tensor | None  # bool [n]
+    kind: str | None
+    data: TensorDictBase | None  # each field [n, ...]
+    attributes: Mapping[str, Any]
+    source_id: int | None
+    parent: str | None
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise MeshError(f"region {self.name!r}: expected a name as text")
-        if self.entity not in ENTITIES:
+    def __init__(
+        self,
+        name: str,
+        entity: Entity,
+        ids: Tensor | Sequence[Any],
+        flip: Tensor | None = None,
+        kind: str | None = None,
+        data: Fields | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        source_id: int | None = None,
+        parent: str | None = None,
+    ) -> None:
+        if not isinstance(name, str):
+            raise MeshError(f"region {name!r}: expected a name as text")
+        if entity not in ENTITIES:
             raise MeshError(
-                f"region {self.name!r}: expected an entity of {', '.join(ENTITIES)}, "
-                f"found {self.entity!r}"
+                f"region {name!r}: expected an entity of {', '.join(ENTITIES)}, found {entity!r}"
             )
-        ids = self.ids
-        if not isinstance(ids, Tensor):
-            ids = torch.as_tensor(ids)
-            if ids.numel() == 0:
-                ids = ids.long()
-            object.__setattr__(self, "ids", ids)
-        columns = _COLUMNS.get(self.entity)
-        if columns and ids.numel() == 0:
-            ids = ids.reshape(0, columns)
-            object.__setattr__(self, "ids", ids)
-        shaped = ids.ndim == 1 if columns is None else ids.ndim == 2 and ids.shape[1] == columns
-        if not shaped or ids.dtype not in (torch.int32, torch.int64):
-            want = "[n]" if columns is None else f"[n, {columns}]"
-            raise MeshError(
-                f"region {self.name!r} of {self.entity}s: expected int32 or int64 ids {want}, "
-                f"found {brief(ids)}"
-            )
-        if self.flip is not None and (
-            self.flip.dtype != torch.bool or self.flip.shape != (len(ids),)
-        ):
-            raise MeshError(
-                f"region {self.name!r}: expected flip bool [{len(ids)}], found {brief(self.flip)}"
-            )
-        if self.data is not None:
-            data, _ = freeze(f"region {self.name!r}", self.data, len(ids), ids.device)
-            object.__setattr__(self, "data", data)
-        object.__setattr__(self, "attributes", dict(self.attributes))
+        held = _ids(name, entity, ids)
+        n = len(held)
+        if flip is not None and (flip.dtype != torch.bool or flip.shape != (n,)):
+            raise MeshError(f"region {name!r}: expected flip bool [{n}], found {brief(flip)}")
+        parts: dict[str, Any] = {
+            "name": name,
+            "entity": entity,
+            "ids": held,
+            "flip": flip,
+            "kind": kind,
+            "data": None if data is None else freeze(f"region {name!r}", data, n, held.device)[0],
+            "attributes": dict(attributes or {}),
+            "source_id": source_id,
+            "parent": parent,
+        }
+        for part, value in parts.items():
+            object.__setattr__(self, part, value)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -100,6 +105,22 @@ class Region:
             fields = mapped(fields, len(self), lambda _, x: data(x))
         flip = None if self.flip is None else ids(self.flip)
         return replace(self, ids=ids(self.ids), flip=flip, data=fields)
+
+
+def _ids(name: str, entity: str, given: Tensor | Sequence[Any]) -> Tensor:
+    ids = given if isinstance(given, Tensor) else torch.as_tensor(given)
+    if ids.numel() == 0 and not isinstance(given, Tensor):
+        ids = ids.long()
+    columns = _COLUMNS.get(entity)
+    if columns and ids.numel() == 0:
+        ids = ids.reshape(0, columns)
+    shaped = ids.ndim == 1 if columns is None else ids.ndim == 2 and ids.shape[1] == columns
+    if not shaped or ids.dtype not in (torch.int32, torch.int64):
+        want = "[n]" if columns is None else f"[n, {columns}]"
+        raise MeshError(
+            f"region {name!r} of {entity}s: expected int32 or int64 ids {want}, found {brief(ids)}"
+        )
+    return ids
 
 
 class Regions:

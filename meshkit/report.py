@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -83,7 +83,7 @@ class Report:
         return [asdict(e) for e in self.entries]
 
     @staticmethod
-    def from_json(entries: list[Mapping[str, Any]]) -> Report:
+    def from_json(entries: Sequence[Mapping[str, Any]]) -> Report:
         """The inverse of `to_json`."""
         return Report(tuple(Entry(**e) for e in entries))
 

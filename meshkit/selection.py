@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from tensordict import TensorDictBase
@@ -12,7 +13,7 @@ from meshkit import csr
 from meshkit.cells import Cells, brief
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
-from meshkit.fields import mapped, negated, take, taken
+from meshkit.fields import Path, mapped, negated, take, taken
 from meshkit.info import MeshInfo
 from meshkit.mesh import Mesh
 from meshkit.regions import Region, Regions
@@ -24,44 +25,36 @@ GONE = -1
 def select(mesh: Mesh, cells: Tensor | Sequence[int]) -> Mesh:
     """See `Mesh.select`."""
     ids = _wanted(cells, mesh)
+    ledger = Ledger()
     kept_cells = mesh.cells.take(ids)
     new_cell = _numbering(ids, mesh.n_cells)
-    points = _used_points(kept_cells, mesh.n_points)
-    new_point = _numbering(points, mesh.n_points)
-    ledger = Ledger()
-    faces, face_ids, flipped = None, None, None
+    faces = None
     if mesh.faces is not None and kept_cells.dim < mesh.dim:
         reason = f"no cell of dimension {mesh.dim} was selected"
         ledger.dropped("faces", "", len(mesh.faces), reason)
     elif mesh.faces is not None:
-        faces, face_ids, flipped = _faces(mesh.faces, new_cell, new_point)
-    regions = [
-        picked
-        for r in mesh.regions
-        if (picked := _region(r, mesh.info, ledger, new_cell, new_point, face_ids, flipped, mesh))
-    ]
-    gone = {("regions", r.name, r.entity) for r in mesh.regions} - {
-        ("regions", r.name, r.entity) for r in regions
-    }
-    without = None if face_ids is None else face_ids
-    fields = {
-        key: known
-        for key, known in mesh.info.fields.items()
-        if key[:3] not in gone and not (without is None and key[0] == "face_data")
-    }
-    same = mesh.info.grid is not None and len(ids) == mesh.n_cells
-    unmoved = same and bool((ids == torch.arange(len(ids), device=ids.device)).all())
-    info = mesh.info.replace(fields=fields, grid=mesh.info.grid if unmoved else None)
-    empty = mapped(mesh.face_data.empty(), 0, lambda _, x: x)
+        faces = _KeptFaces.of(mesh.faces, new_cell)
+    points = _used_points(kept_cells, faces, mesh.n_points)
+    new_point = _numbering(points, mesh.n_points)
+    regions = []
+    for region in mesh.regions:
+        left = _region(region, mesh.info, new_cell, new_point, faces)
+        if left is None:
+            ledger.dropped("region", region.name, len(region), "the faces it names have gone")
+        else:
+            regions.append(left)
+    if faces is None:
+        face_data = mapped(mesh.face_data.empty(), 0, lambda _, x: x)
+    else:
+        face_data = faces.rows_of(mesh.face_data, mesh.info, ("face_data",))
+    info = _info(mesh, ids, with_faces=faces is not None)
     return Mesh(
         points=mesh.points[points],
         cells=kept_cells.renumbered(new_point),
-        faces=faces,
+        faces=None if faces is None else faces.renumbered(new_point),
         point_data=taken(mesh.point_data, points),
         cell_data=taken(mesh.cell_data, ids),
-        face_data=empty
-        if face_ids is None or flipped is None
-        else _oriented(mesh.face_data, face_ids, flipped, mesh.info, ("face_data",)),
+        face_data=face_data,
         global_data=mesh.global_data,
         regions=Regions(regions),
         info=info.noting(ledger.report()),
@@ -96,7 +89,7 @@ def _numbering(kept: Tensor, n: int) -> Tensor:
     return new
 
 
-def _used_points(cells: Cells, n: int) -> Tensor:
+def _used_points(cells: Cells, faces: _KeptFaces | None, n: int) -> Tensor:
     low, high = cells.id_range
     if low < 0 or high >= n:
         raise MeshError(f"cells: expected point ids from 0 to {n - 1}, found {low} to {high}")
@@ -104,39 +97,55 @@ def _used_points(cells: Cells, n: int) -> Tensor:
     used[cells.connectivity.long()] = True
     if cells.polyhedra is not None:
         used[cells.polyhedra.connectivity.long()] = True
+    if faces is not None:
+        used[faces.faces.connectivity.long()] = True
     return torch.nonzero(used).squeeze(1)
 
 
-def _faces(faces: Faces, new_cell: Tensor, new_point: Tensor) -> tuple[Faces, Tensor, Tensor]:
-    """The faces of the cells that stay, which they were, and which were turned round."""
-    owner = new_cell[faces.owner.long()]
-    beyond = faces.neighbour.long()
-    neighbour = torch.where(beyond < 0, GONE, new_cell[beyond.clamp(min=0)])
-    ids = torch.nonzero((owner >= 0) | (neighbour >= 0)).squeeze(1)
-    owner, neighbour = owner[ids], neighbour[ids]
-    flipped = owner < 0
-    owner, neighbour = torch.where(flipped, neighbour, owner), torch.where(flipped, GONE, neighbour)
-    offsets, places = csr.take_rows(faces.offsets, ids)
-    ring = faces.connectivity[places]
-    kept = Faces(
-        offsets,
-        new_point[ring.long()].to(ring.dtype),
-        owner.to(faces.owner.dtype),
-        neighbour.to(faces.neighbour.dtype),
-    )
-    return kept.flipped(flipped), ids, flipped
+@dataclass(frozen=True)
+class _KeptFaces:
+    """The faces of the cells that stay, with the points' old ids."""
+
+    faces: Faces
+    new: Tensor  # int64 [old n_faces]: the new id of each old one, GONE where it goes
+    ids: Tensor  # int64 [n_faces]: which they were
+    flipped: Tensor  # bool [n_faces]: which were turned round
+
+    @classmethod
+    def of(cls, faces: Faces, new_cell: Tensor) -> _KeptFaces:
+        owner = new_cell[faces.owner.long()]
+        beyond = faces.neighbour.long()
+        neighbour = torch.where(beyond < 0, GONE, new_cell[beyond.clamp(min=0)])
+        ids = torch.nonzero((owner >= 0) | (neighbour >= 0)).squeeze(1)
+        owner, neighbour = owner[ids], neighbour[ids]
+        flipped = owner < 0
+        owner, neighbour = (
+            torch.where(flipped, neighbour, owner),
+            torch.where(flipped, GONE, neighbour),
+        )
+        offsets, places = csr.take_rows(faces.offsets, ids)
+        kept = Faces(
+            offsets,
+            faces.connectivity[places],
+            owner.to(faces.owner.dtype),
+            neighbour.to(faces.neighbour.dtype),
+        )
+        return cls(kept.flipped(flipped), _numbering(ids, len(faces)), ids, flipped)
+
+    def renumbered(self, new_point: Tensor) -> Faces:
+        """The faces with the points' new ids."""
+        ring = self.faces.connectivity
+        return replace(self.faces, connectivity=new_point[ring.long()].to(ring.dtype))
+
+    def rows_of(self, fields: TensorDictBase, info: MeshInfo, home: Path) -> TensorDictBase:
+        """Rows of face fields; oriented ones negate where the face was turned round."""
+        return _oriented(fields, self.ids, self.flipped, info, home)
 
 
 def _oriented(
-    fields: TensorDictBase,
-    rows: Tensor,
-    flipped: Tensor,
-    info: MeshInfo,
-    home: tuple[str, ...],
+    fields: TensorDictBase, rows: Tensor, flipped: Tensor, info: MeshInfo, home: Path
 ) -> TensorDictBase:
-    """Rows of fields; those of oriented ones negate where the face was turned round."""
-
-    def change(path: tuple[str, ...], x: Tensor) -> Tensor:
+    def change(path: Path, x: Tensor) -> Tensor:
         picked = take(x, rows)
         return negated(picked, flipped) if info.field(*home, *path).oriented else picked
 
@@ -146,43 +155,50 @@ def _oriented(
 def _region(
     region: Region,
     info: MeshInfo,
-    ledger: Ledger,
     new_cell: Tensor,
     new_point: Tensor,
-    face_ids: Tensor | None,
-    flipped: Tensor | None,
-    mesh: Mesh,
+    faces: _KeptFaces | None,
 ) -> Region | None:
     """What is left of a region, renumbered; None where its kind of entity has gone."""
     ids = region.ids.long()
-    turned = None
     if region.entity == "point":
         new = new_point[ids]
-        stays = new >= 0
     elif region.entity == "cell":
         new = new_cell[ids]
-        stays = new >= 0
     elif region.entity == "side":
         new = torch.stack([new_cell[ids[:, 0]], ids[:, 1]], 1)
-        stays = new[:, 0] >= 0
     elif region.entity == "edge":
         new = new_point[ids]
-        stays = (new >= 0).all(1)
+    elif faces is not None:
+        new = faces.new[ids]
     else:
-        if face_ids is None or flipped is None or mesh.faces is None:
-            reason = "the faces it names have gone"
-            ledger.dropped("region", region.name, len(region), reason)
-            return None
-        new = _numbering(face_ids, len(mesh.faces))[ids]
-        stays = new >= 0
-        turned = flipped[new[stays]]
+        return None
+    stays = new >= 0 if new.ndim == 1 else (new >= 0).all(1)
     rows = torch.nonzero(stays).squeeze(1)
+    new = new[rows]
     flip = None if region.flip is None else region.flip[rows]
     data = region.data
-    if turned is None:
-        data = None if data is None else taken(data, rows)
-    else:
+    if region.entity == "face" and faces is not None:
+        turned = faces.flipped[new]
         flip = None if flip is None else flip ^ turned
         home = ("regions", region.name, region.entity)
         data = None if data is None else _oriented(data, rows, turned, info, home)
-    return region.replace(ids=new[rows].to(region.ids.dtype), flip=flip, data=data)
+    else:
+        data = None if data is None else taken(data, rows)
+    return region.replace(ids=new.to(region.ids.dtype), flip=flip, data=data)
+
+
+def _info(mesh: Mesh, ids: Tensor, *, with_faces: bool) -> MeshInfo:
+    """What is still true of the selected cells."""
+
+    def stays(key: tuple[str, ...]) -> bool:
+        of_faces = key[0] == "face_data" or (key[0] == "regions" and key[2] == "face")
+        return with_faces or not of_faces
+
+    fields = {key: known for key, known in mesh.info.fields.items() if stays(key)}
+    grid = mesh.info.grid
+    if grid is not None and (
+        len(ids) < mesh.n_cells or bool((ids != torch.arange(len(ids), device=ids.device)).any())
+    ):
+        grid = None
+    return mesh.info.replace(fields=fields, grid=grid)

@@ -54,6 +54,8 @@ def to_tensordict(mesh: Mesh) -> TensorDictBase:
     """See `Mesh.to_tensordict`."""
     tensors, meta = parts_of(mesh)
     exotic = {path: x for path, x in tensors.items() if x.dtype in _EXOTIC}
+    # A memory map forgets the order of names; the mesh shall not.
+    meta["parts"] = [list(path) for path in tensors]
     meta["dtypes"] = [[list(path), str(x.dtype)] for path, x in exotic.items()]
     view: dict[str, Any] = nested(tensors | {path: as_bits(x) for path, x in exotic.items()})
     view["meta"] = NonTensorData(json.dumps(meta, ensure_ascii=False))
@@ -66,8 +68,9 @@ def from_tensordict(tensors: TensorDictBase) -> Mesh:
     text = getattr(text, "data", text)
     if not isinstance(text, str):
         raise MeshError("from_tensordict: expected JSON text under 'meta', found none")
-    flat = dict(leaves(tensors.exclude("meta")))
+    found = dict(leaves(tensors.exclude("meta")))
     meta = json.loads(text)
+    flat = {path: found[path] for part in meta["parts"] if (path := tuple(part)) in found}
     for path, dtype in meta.get("dtypes", []):
         at = tuple(path)
         flat[at] = flat[at].view(getattr(torch, dtype.removeprefix("torch.")))
@@ -128,7 +131,9 @@ def mesh_of(flat: Mapping[Path, Tensor], meta: Mapping[str, Any]) -> Mesh:
     try:
         return _mesh_of(flat, meta)
     except KeyError as why:
-        raise MeshError(f"a part of the mesh is missing: {why.args[0]}") from None
+        name = why.args[0]
+        missing = "/".join(name) if isinstance(name, tuple) else name
+        raise MeshError(f"a part of the mesh is missing: {missing}") from None
 
 
 def _mesh_of(flat: Mapping[Path, Tensor], meta: Mapping[str, Any]) -> Mesh:

@@ -1,0 +1,95 @@
+"""Several meshes as one, and the parts found again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+
+from meshkit import FieldInfo, Mesh, MeshError, MeshInfo, Region, collate
+from tests.meshes import differences, hanging_polyhedron, random_meshes, tetrahedron, two_tetrahedra
+
+
+def test_by_hand() -> None:
+    one = tetrahedron().with_data(point={"u": torch.arange(4.0)}, global_={"Re": torch.tensor(1.0)})
+    one = one.replace(regions=[Region("tip", "point", [3]), Region("side", "side", [[0, 2]])])
+    two = two_tetrahedra().replace(faces=None)
+    two = two.with_data(point={"u": torch.arange(5.0)}, global_={"Re": torch.tensor(2.0)})
+    two = two.replace(regions=[Region("tip", "point", [0, 4])])
+    both = collate([one, two])
+    assert both.cells.dense.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7], [4, 6, 5, 8]]
+    assert both.global_data["point_offsets"].tolist() == [0, 4, 9]
+    assert both.global_data["cell_offsets"].tolist() == [0, 1, 3]
+    assert both.global_data["Re"].tolist() == [1, 2]
+    assert both.region("tip").ids.tolist() == [3, 4, 8]
+    assert both.region("side").ids.tolist() == [[0, 2]]
+
+
+def test_faces_and_polyhedra_follow() -> None:
+    both = collate([two_tetrahedra(), two_tetrahedra()])
+    assert both.faces is not None
+    assert both.faces.owner.tolist()[7:] == [2, 2, 2, 2, 3, 3, 3]
+    assert both.faces.neighbour.tolist()[7:] == [3, -1, -1, -1, -1, -1, -1]
+    assert both.faces.offsets.tolist()[-1] == 42
+    solids = collate([hanging_polyhedron(), hanging_polyhedron()])
+    assert solids.cells.polyhedra is not None and len(solids.cells.polyhedra) == 2
+    part = solids.select(torch.arange(9, 18)).replace(global_data={})
+    assert differences(part, hanging_polyhedron().select(torch.arange(9))) == []
+
+
+def test_texts_are_coded_over_the_union() -> None:
+    one = tetrahedron().with_data(cell={"m": ["steel"]})
+    two = tetrahedron().with_data(cell={"m": ["air"]})
+    both = collate([one, two])
+    words = both.info.field("cell_data", "m").vocabulary
+    assert words is not None
+    assert [words[c] for c in both.cell_data["m"].tolist()] == ["steel", "air"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"info": MeshInfo(length_unit="mm")}, "mesh 1: length unit mm, the first has None"),
+        (
+            {"points": torch.zeros(4, 2, dtype=torch.float64)},
+            "mesh 1: points in 2, the first has 3",
+        ),
+        ({"points": torch.zeros(4, 3)}, "points of torch.float32"),
+        ({"point_data": {"v": torch.zeros(4)}}, "'u' is not in both"),
+        ({"point_data": {"u": torch.zeros(4, 2)}}, r"point_data 'u' is torch.float32 \[4, 2\]"),
+        (
+            {"info": MeshInfo(fields={("point_data", "u"): FieldInfo(unit="m/s")})},
+            "point_data 'u' means .*m/s",
+        ),
+    ],
+)
+def test_refuses(change: dict[str, Any], message: str) -> None:
+    one = tetrahedron().with_data(point={"u": torch.zeros(4)})
+    with pytest.raises(MeshError, match=message):
+        collate([one, one.replace(**change)])
+
+
+def test_refuses_nothing_and_twice() -> None:
+    with pytest.raises(MeshError, match="at least one"):
+        collate([])
+    with pytest.raises(MeshError, match="collated already"):
+        collate([collate([tetrahedron()])])
+
+
+@given(random_meshes())
+def test_the_second_half_is_the_mesh_again(mesh: Mesh) -> None:
+    both = collate([mesh, mesh])
+    n = mesh.n_cells
+    half = both.select(torch.arange(n, 2 * n)).replace(global_data=mesh.global_data)
+    alone = mesh.select(torch.arange(n))
+    keep = ("cell", "edge", "side", "face")
+    names = [(r.name, r.entity) for r in mesh.regions if r.entity in keep]
+    for part in (half, alone):
+        assert names == [(r.name, r.entity) for r in part.regions if r.entity in keep]
+    blank = MeshInfo()
+    assert (
+        differences(half.replace(regions=(), info=blank), alone.replace(regions=(), info=blank))
+        == []
+    )

@@ -1,0 +1,52 @@
+"""The one TensorDict of a mesh: there and back, through memory maps too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from tensordict import TensorDict
+
+from meshkit import Mesh, MeshError
+from meshkit.view import plain_name, safe_name
+from tests.meshes import NAMES, differences, random_meshes, tetrahedron
+
+
+@given(random_meshes())
+def test_there_and_back(mesh: Mesh) -> None:
+    assert differences(Mesh.from_tensordict(mesh.to_tensordict()), mesh) == []
+
+
+@settings(max_examples=25)
+@given(random_meshes())
+def test_through_a_memory_map(tmp_path_factory: pytest.TempPathFactory, mesh: Mesh) -> None:
+    where = tmp_path_factory.mktemp("map")
+    mesh.to_tensordict().memmap(where)
+    assert differences(Mesh.from_tensordict(TensorDict.load_memmap(where)), mesh) == []
+    outside = [p for p in where.rglob("*") if where not in p.parents]
+    assert not outside and not list(where.rglob("*.pkl")) and not list(where.rglob("*.pickle"))
+
+
+def test_meta_is_json_and_tensors_are_shared() -> None:
+    mesh = tetrahedron()
+    view = mesh.to_tensordict()
+    assert json.loads(view["meta"])["version"] == 1
+    assert view["points"].data_ptr() == mesh.points.data_ptr()
+
+
+def test_names_become_safe_and_come_back() -> None:
+    for name in NAMES:
+        safe = safe_name(name)
+        assert plain_name(safe) == name
+        assert Path(safe).name == safe and safe not in ("", ".", "..")
+
+
+def test_refuses_what_is_no_mesh() -> None:
+    with pytest.raises(MeshError, match="JSON text under 'meta'"):
+        Mesh.from_tensordict(TensorDict({"points": torch.zeros(1, 3)}, batch_size=[]))
+    view = tetrahedron().to_tensordict()
+    with pytest.raises(MeshError, match="a part of the mesh is missing: points"):
+        Mesh.from_tensordict(view.exclude("points"))
