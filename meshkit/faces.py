@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,8 @@ from meshkit import csr
 from meshkit.cells import _Topology, need_ids, need_offsets
 from meshkit.errors import MeshError
 from meshkit.memo import Memo
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +59,14 @@ class Faces(_Topology):
         """The tensors that an answer about these faces follows from."""
         return (self.offsets, self.connectivity, self.owner, self.neighbour)
 
+    def memo(self, key: Hashable, more: Sequence[Tensor], make: Callable[[], T]) -> T:
+        """An answer that follows from the faces and `more`, worked out once while they stand."""
+        return self._memo.get(key, (*self.sources, *more), make)
+
     @property
     def boundary(self) -> Tensor:
         """int64: the faces without a neighbour, ascending."""
-        make = lambda: torch.nonzero(self.neighbour < 0).squeeze(1)  # noqa: E731
-        return self._memo.get("boundary", self.sources, make)
+        return self.memo("boundary", (), lambda: torch.nonzero(self.neighbour < 0).squeeze(1))
 
     def apply(self, change: Callable[[Tensor], Tensor]) -> Faces:
         """Each tensor changed, for example moved to a device."""

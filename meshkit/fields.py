@@ -28,6 +28,8 @@ _BITS: Final = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 def as_bits(x: Tensor) -> Tensor:
     """The same bytes as unsigned bytes or signed integers of the same width; complex32 as int32."""
+    if x.dtype.itemsize == 16:
+        return torch.view_as_real(x).view(torch.int64)
     return x.view(_BITS[x.dtype.itemsize])
 
 

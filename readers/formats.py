@@ -145,6 +145,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any =
     row = _chosen(path, format)
     ledger = Ledger()
     mesh = _guarded(row, path, ledger)
+    _note_unfinite(mesh, ledger)
     times = [0.0 if mesh.info.time is None else mesh.info.time]
     if isinstance(time, float) and mesh.info.time is None:
         raise ReadError(path, "holds no time", hint="leave `time` out")
@@ -253,6 +254,13 @@ def _guarded(row: Format, path: Path, ledger: Ledger) -> Mesh:
         raise ReadError(path, f"holds no sound mesh: {why}") from None
     except MemoryError:
         raise ReadError(path, "needs more memory than there is") from None
+
+
+def _note_unfinite(mesh: Mesh, ledger: Ledger) -> None:
+    """Points that are nowhere are read as they are, and named."""
+    bad = int((~mesh.points.isfinite()).any(1).sum())
+    if bad:
+        ledger.kept("points", "not finite", bad, "their coordinates are NaN or infinite")
 
 
 @contextmanager

@@ -1,0 +1,72 @@
+"""Which other files a file consists of: pieces, blocks, buffers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+_HEAD: Final = 4096
+_LIMIT: Final = 1 << 26
+"""A file that only names others is smaller than this many bytes."""
+_INDEX: Final = re.compile(
+    rb"<VTKFile\b[^>]*\btype\s*=\s*[\"']"
+    rb"(P(UnstructuredGrid|PolyData|ImageData|RectilinearGrid|StructuredGrid)|vtk\w+|Collection)"
+    rb"[\"']"
+)
+_NAMED: Final = re.compile(
+    rb"<(?:Piece|DataSet)\b[^>]*?\b(?:Source|file)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
+)
+_GLTF_JSON: Final = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
+
+
+def parts_of(path: Path) -> tuple[Path, ...]:
+    """The files that a pvtu, pvtp, vtm, pvd or gltf consists of, and theirs, as far as they exist.
+
+    Empty for any other file, and for one that cannot be understood: reading it says why.
+    """
+    seen: dict[Path, None] = {}
+
+    def visit(at: Path) -> None:
+        for name in _names(at):
+            part = at.parent / name
+            if part != path and part not in seen and part.is_file():
+                seen[part] = None
+                visit(part)
+
+    visit(path)
+    return tuple(seen)
+
+
+def _names(path: Path) -> Iterator[str]:
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            if _INDEX.search(head):
+                yield from _names_in_xml(head + file.read(_LIMIT))
+            elif path.suffix.lower() == ".gltf" and _GLTF_JSON.match(head):
+                yield from _names_in_gltf(head + file.read(_LIMIT))
+    except OSError:
+        return  # the reader will say so
+
+
+def _names_in_xml(text: bytes) -> Iterator[str]:
+    for double, single in _NAMED.findall(text):
+        yield unescape((double or single).decode(errors="surrogateescape"))
+
+
+def _names_in_gltf(text: bytes) -> Iterator[str]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    for what in ("buffers", "images"):
+        rows = found.get(what) if isinstance(found, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            uri = row.get("uri") if isinstance(row, dict) else None
+            if isinstance(uri, str) and not uri.startswith("data:"):
+                yield unquote(uri)

@@ -1,0 +1,216 @@
+"""One child process a task, so that a crash, a hang or a full memory costs one task.
+
+The children are forked from a server that has imported torch once (`meshkit.cli.preload`), so one
+costs milliseconds. A child ends with its parent, however that ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from meshkit.errors import MeshkitError
+
+Task = TypeVar("Task")
+Work = Callable[[Any], Any]
+
+LOG_TAIL: Final = 4000
+"""How many of the last bytes that a child printed are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending(Generic[Task]):
+    """How a task ended: with an answer, or with a problem in one line."""
+
+    task: Task
+    seconds: float
+    answer: Any = None
+    problem: str | None = None
+    log: str = ""  # the last of what the child printed
+
+
+def start_server() -> None:
+    """Start the server that children are forked from; it imports while the caller goes on."""
+    multiprocessing.set_forkserver_preload(["meshkit.cli.preload"])
+    forkserver.ensure_running()
+
+
+def run(
+    work: Work, tasks: Iterable[Task], *, jobs: int, timeout: float | None = None
+) -> Iterator[Ending[Task]]:
+    """Each task's ending, as they come; at most `jobs` at a time.
+
+    Args:
+        work: a function of a module; gets the task, returns what JSON can say. A MeshkitError it
+            raises is the problem of that task. Anything else it raises is a defect: the problem
+            then says so, and the traceback is in the log.
+        tasks: what can be pickled.
+        jobs: how many children may run at once.
+        timeout: seconds a child may take; None for no limit.
+
+    Children that still run when the iterator is closed are killed.
+    """
+    start_server()
+    waiting = deque(tasks)
+    running: list[_Child[Task]] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(_Child(work, waiting.popleft(), timeout))
+            _listen(running)
+            for child in running[:]:
+                ending = child.ending()
+                if ending is not None:
+                    running.remove(child)
+                    yield ending
+    finally:
+        for child in running:
+            child.kill()
+
+
+def _listen(running: list[_Child[Task]]) -> None:
+    """Wait until a child says something or the first has run out of time."""
+    deadlines = [c.deadline for c in running if c.deadline is not None]
+    patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+    by_pipe = {pipe: child for child in running for pipe in child.pipes}
+    for pipe in wait(list(by_pipe), patience):
+        if isinstance(pipe, Connection):
+            by_pipe[pipe].hear(pipe)
+
+
+class _Child(Generic[Task]):
+    """A process at work on one task, with a pipe for its answer and one for what it prints."""
+
+    def __init__(self, work: Work, task: Task, timeout: float | None) -> None:
+        self.task = task
+        self._timeout = timeout
+        self._started = time.monotonic()
+        self.deadline = None if timeout is None else self._started + timeout
+        self._answers, answers = multiprocessing.Pipe(duplex=False)
+        self._prints, prints = multiprocessing.Pipe(duplex=False)
+        self.pipes = [self._answers, self._prints]
+        self._log = b""
+        self._said: dict[str, Any] | None = None
+        context = multiprocessing.get_context("forkserver")
+        self._process = context.Process(target=_serve, args=(work, task, answers, prints))
+        try:
+            self._process.start()
+        except (OSError, EOFError) as why:  # the server could not fork, or died of it
+            self._said = {"problem": f"no process could be started for it: {why}"}
+        # Only the child's copies stay open, so that the pipes end when it does.
+        answers.close()
+        prints.close()
+
+    def hear(self, pipe: Connection) -> None:
+        """Take what is in a pipe; forget the pipe at its end."""
+        try:
+            if pipe is self._answers:
+                self._said = json.loads(pipe.recv_bytes())
+            elif printed := os.read(pipe.fileno(), 1 << 16):
+                self._log = (self._log + printed)[-LOG_TAIL:]
+                return
+        except (EOFError, OSError):  # it died, perhaps in the middle of a word
+            pass
+        self.pipes.remove(pipe)
+
+    def ending(self) -> Ending[Task] | None:
+        """How it ended; None while it runs."""
+        late = self.deadline is not None and time.monotonic() >= self.deadline
+        answered = self._said is not None or self._answers not in self.pipes
+        if not answered and not late:
+            return None
+        seconds = time.monotonic() - self._started
+        if self._said is not None:
+            # The work is done: nothing that happens at its exit matters.
+            self.kill()
+            return Ending(self.task, seconds, log=self._text(), **self._said)
+        if not answered:
+            self.kill()
+            problem = f"took longer than {self._timeout:g} s"
+            return Ending(self.task, seconds, problem=problem, log=self._text())
+        self._process.join()
+        code = self._process.exitcode
+        log = self._text()
+        self._process.close()
+        return Ending(self.task, seconds, problem=_cause(code, log), log=log)
+
+    def kill(self) -> None:
+        """End it now, and wait until it is gone."""
+        if self._process.pid is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            self._process.join()
+            self._process.close()
+
+    def _text(self) -> str:
+        """What it printed, as far as it has been kept; the child has gone."""
+        while self._prints in self.pipes:
+            self.hear(self._prints)
+        self._answers.close()
+        self._prints.close()
+        return self._log.decode(errors="replace").strip()
+
+
+def _cause(code: int | None, log: str) -> str:
+    """Why a child died without an answer, in one line."""
+    last = " ".join(log.rpartition("\n")[2].split())
+    if code is not None and code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        hint = " (out of memory?)" if -code == signal.SIGKILL else ""
+        return f"its process was killed by {name}{hint}" + (f": {last}" if last else "")
+    return f"its process ended with exit code {code}, a defect of meshkit: {last or 'no message'}"
+
+
+def _serve(work: Work, task: Any, answers: Connection, prints: Connection) -> None:
+    """What a child does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _end_with_parent()
+    _die_first_when_memory_is_full()
+    for stream in (1, 2):  # also what C libraries print
+        os.dup2(prints.fileno(), stream)
+    prints.close()
+    try:
+        said = {"answer": work(task)}
+    except MeshkitError as why:
+        said = {"problem": str(why)}
+    except MemoryError:
+        said = {"problem": "needs more memory than there is"}
+    answers.send_bytes(json.dumps(said).encode())
+
+
+def _end_with_parent() -> None:
+    """Ask the kernel to end this process when the parent's end of their pipe closes.
+
+    A thread that waits for that would not run while a C library computes or hangs; SIGIO, whose
+    default is to terminate, comes at once.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    pipe = int(parent.sentinel)
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+    if wait([pipe], 0):  # it died before we asked
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _die_first_when_memory_is_full() -> None:
+    """Let the kernel prefer this process to its parent, the server and the rest of the machine."""
+    with suppress(OSError):  # no such file in some containers
+        Path("/proc/self/oom_score_adj").write_text("900")
