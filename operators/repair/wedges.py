@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
+from functools import cache
 
 import torch
 from torch import Tensor
 
 from meshkit.cells import Cells
 from meshkit.celltypes import CELL_TYPES
-
-# The same wedge with points 1 and 2 (and 4 and 5) exchanged, and its mid-edge and mid-face
-# points with them: what VTK up to 9.6 wrote, read as VTK from 9.7 and the finite elements do.
-_REVERSED: Final[dict[int, tuple[int, ...]]] = {
-    13: (0, 2, 1, 3, 5, 4),
-    26: (0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13),
-    31: (0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9),
-    32: (0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13, 17, 16, 15),
-}
+from meshkit.errors import MeshError
+from meshkit.operators.measure.shape_functions import element
 
 
 def wedges_upright(cells: Cells, points: Tensor) -> tuple[Cells, dict[int, int]]:
@@ -46,16 +40,44 @@ def wedges_upright(cells: Cells, points: Tensor) -> tuple[Cells, dict[int, int]]
         signed = (base * height).sum(1)
         if int((signed < 0).sum()) <= int((signed > 0).sum()):
             continue
-        order = torch.tensor(_reversal(block.type, block.connectivity.shape[1]))
-        places = cells.offsets[:-1][block.ids].long()[:, None]
-        places = places + torch.arange(len(order), device=ids.device)
         if ids is cells.connectivity:
             ids = ids.clone()
-        ids[places] = block.connectivity[:, order.to(ids.device)]
+        size = block.connectivity.shape[1]
+        for degrees, rows in _by_degrees(cells, block.ids):
+            order = torch.tensor(_reversal(block.type, size, degrees), device=ids.device)
+            places = cells.offsets[:-1][block.ids[rows]].long()[:, None]
+            places = places + torch.arange(size, device=ids.device)
+            ids[places] = block.connectivity[rows][:, order]
         turned[block.type] = turned.get(block.type, 0) + len(block.ids)
     return (replace(cells, connectivity=ids) if turned else cells), turned
 
 
-def _reversal(number: int, size: int) -> tuple[int, ...]:
-    """Which point of the reversed cell each point becomes."""
-    return _REVERSED[number]
+Degrees = tuple[int, int, int] | None
+
+
+def _by_degrees(cells: Cells, ids: Tensor) -> Iterator[tuple[Degrees, Tensor]]:
+    """Rows of a block by the degrees of their cells; all rows where the cells have none."""
+    if cells.degrees is None:
+        yield None, torch.arange(len(ids), device=ids.device)
+        return
+    kinds, which = torch.unique(cells.degrees[ids].long(), dim=0, return_inverse=True)
+    for i, (p, q, r) in enumerate(kinds.tolist()):
+        yield (p, q, r), torch.nonzero(which == i).squeeze(1)
+
+
+@cache
+def _reversal(number: int, size: int, degrees: Degrees) -> tuple[int, ...]:
+    """Which point stands at each place once the first two axes of the wedge are exchanged.
+
+    Points 1 and 2, and 4 and 5, change places, and the points between them with them: what VTK
+    up to 9.6 wrote, read as VTK from 9.7 and the finite elements do.
+    """
+    row = CELL_TYPES[number]
+    if row.order == 1:
+        return (0, 2, 1, 3, 5, 4)
+    # Bezier cells have the points of Lagrange cells.
+    made = element(row.name.replace("bezier", "lagrange"), row.shape, size, degrees)
+    if made is None:
+        raise MeshError(f"the points of a {row.name} are not known")
+    place = {node: i for i, node in enumerate(made.nodes)}
+    return tuple(place[s, r, t] for r, s, t in made.nodes)

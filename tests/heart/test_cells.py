@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from meshkit import CELL_TYPES, Cells, MeshError, cell_type, make_mesh
 from meshkit.csr import lengths_of, offsets_of, place_of_each, row_of_each, take_rows
