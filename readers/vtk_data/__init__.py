@@ -11,12 +11,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from meshkit.mesh import Mesh
-from meshkit.readers.vtk_data.arrays import ROLES, VtkArray, VtkData, refuse_unsound
+from meshkit.readers.vtk_data.arrays import (
+    ROLES,
+    VtkArray,
+    VtkData,
+    json_array,
+    json_of,
+    refuse_unsound,
+)
 from meshkit.readers.vtk_data.foreign import mesh_of_others
 from meshkit.readers.vtk_data.note import MARKER, from_mesh, mesh_of_ours
 from meshkit.report import Ledger
 
-__all__ = ["MARKER", "ROLES", "VtkArray", "VtkData", "from_mesh", "to_mesh"]
+__all__ = [
+    "MARKER",
+    "ROLES",
+    "VtkArray",
+    "VtkData",
+    "from_mesh",
+    "json_array",
+    "json_of",
+    "to_mesh",
+]
 
 
 def to_mesh(data: VtkData, path: Path, ledger: Ledger) -> Mesh:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -55,6 +56,23 @@ class VtkData:
     cell_arrays: dict[str, VtkArray] = field(default_factory=dict)
     field_arrays: dict[str, VtkArray] = field(default_factory=dict)
     grid: Grid | None = None
+
+
+def json_array(value: Any) -> VtkArray:
+    """A value as the bytes of its JSON text: numbers pass through programs that know no texts."""
+    text = json.dumps(value)  # ASCII only
+    return VtkArray(np.frombuffer(text.encode(), np.uint8).reshape(-1, 1).copy())
+
+
+def json_of(array: VtkArray) -> Any:
+    """The value that `json_array` wrote.
+
+    Raises:
+        ValueError: it is not such an array.
+    """
+    if isinstance(array.values, list):
+        raise ValueError("expected the bytes of a JSON text, found texts")
+    return json.loads(array.values.astype(np.uint8).tobytes().decode())
 
 
 def tensor_of(array: NDArray[Any]) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ from meshkit.errors import ReadError
 from meshkit.fields import as_bits, decode_texts, leaves
 from meshkit.info import FieldInfo
 from meshkit.mesh import Mesh
-from meshkit.readers.vtk_data.arrays import ROLES, VtkArray, VtkData, tensor_of
+from meshkit.readers.vtk_data.arrays import ROLES, VtkArray, VtkData, json_array, json_of, tensor_of
 from meshkit.readers.vtk_data.foreign import field_of
 from meshkit.report import Ledger
 from meshkit.view import mesh_of, parts_of, plain_name
@@ -71,7 +70,7 @@ def from_mesh(mesh: Mesh, ledger: Ledger) -> VtkData:
         table.append({"home": home, **row})
     for region in mesh.regions:
         ledger.kept("region", region.name, len(region), "in meshkit's own arrays")
-    data, cell_table = _geometry(mesh, riders, ledger)
+    data, cell_table = _geometry(mesh, riders, homes["cell_data"], ledger)
     note = {
         "version": _VERSION,
         "parts": meta,
@@ -87,7 +86,7 @@ def from_mesh(mesh: Mesh, ledger: Ledger) -> VtkData:
         # Only for other readers: ours finds the time in the note.
         data.field_arrays["TimeValue"] = VtkArray(np.array([[mesh.info.time]]))
         table.append({"home": "global_data", "name": "TimeValue", "path": None})
-    data.field_arrays[MARKER] = VtkArray([json.dumps(note, ensure_ascii=False)])
+    data.field_arrays[MARKER] = json_array(note)
     data.grid = mesh.info.grid
     return data
 
@@ -183,7 +182,7 @@ def _numbers(x: Tensor, rows: bool) -> NDArray[Any]:
 
 
 def _geometry(
-    mesh: Mesh, riders: dict[str, VtkArray], ledger: Ledger
+    mesh: Mesh, riders: dict[str, VtkArray], fields: Mapping[str, VtkArray], ledger: Ledger
 ) -> tuple[VtkData, dict[str, Any]]:
     """Points and cells in VTK's form; what of them is not VTK's goes among the riders."""
     points = mesh.points.detach()
@@ -213,17 +212,14 @@ def _geometry(
     if cells.polyhedra is not None:
         solid = cells.polyhedra
         polyhedra = (_ids(solid.faces), _ids(solid.offsets), _ids(solid.connectivity))
-        how["polyhedra"] = [_dtype_name(x.dtype) for x in solid_parts(solid)]
+        parts = (solid.faces, solid.offsets, solid.connectivity)
+        how["polyhedra"] = [_dtype_name(x.dtype) for x in parts]
     data = VtkData(points.contiguous().cpu().numpy(), types, offsets, connectivity, polyhedra)
     if cells.degrees is not None:
-        how["degrees"] = _dtype_name(cells.degrees.dtype)
-        data.cell_arrays[DEGREES] = VtkArray(_numbers(cells.degrees, True), "degrees")
+        name = _free_name(DEGREES, fields)
+        how["degrees"] = [name, _dtype_name(cells.degrees.dtype)]
+        data.cell_arrays[name] = VtkArray(_numbers(cells.degrees, True), "degrees")
     return data, how
-
-
-def solid_parts(polyhedra: Polyhedra) -> tuple[Tensor, Tensor, Tensor]:
-    """The three tensors of polyhedra, in the order `VtkData` has them."""
-    return (polyhedra.faces, polyhedra.offsets, polyhedra.connectivity)
 
 
 def _ids(x: Tensor) -> NDArray[Any]:
@@ -265,7 +261,7 @@ def _topology_sum(data: VtkData) -> int:
 def mesh_of_ours(data: VtkData, note: VtkArray, path: Path, ledger: Ledger) -> Mesh | None:
     """The mesh that meshkit wrote; None where another program has changed its cells since."""
     try:
-        said = json.loads(note.values[0])
+        said = json_of(note)
         version = said["version"]
         if version != _VERSION:
             raise ReadError(
@@ -317,13 +313,15 @@ def _restored(data: VtkData, said: dict[str, Any]) -> Mesh:
         if how["path"] is not None:
             flat[tuple(how["path"])] = _got_back(array, how, rows)
     flat |= _cells_back(data, said["cells"])
+    for name in said["cells"].get("degrees", [])[:1]:
+        homes["cell_data"][0].pop(name, None)
     mesh = mesh_of(flat, said["parts"])
     more: dict[str, dict[str, Tensor]] = {}
     known: dict[tuple[str, ...], FieldInfo] = {}
     for home, (arrays, _) in homes.items():
         # What another program has added since.
         for name, array in arrays.items():
-            if array.role == "degrees" or (home == "global_data" and name.startswith(_PREFIX)):
+            if home == "global_data" and name.startswith(_PREFIX):
                 continue
             more.setdefault(home, {})[name], known[home, name] = field_of(array)
     mesh = mesh.with_data(
@@ -368,7 +366,7 @@ def _cells_back(data: VtkData, how: dict[str, Any]) -> dict[tuple[str, ...], Ten
         for name, part, dtype in zip(names, data.polyhedra, how["polyhedra"], strict=True):
             flat["cells", "polyhedra", name] = tensor_of(part).to(getattr(torch, dtype))
     if "degrees" in how:
-        array = next(a for a in data.cell_arrays.values() if a.role == "degrees")
-        values = torch.from_numpy(np.asarray(array.values))
-        flat["cells", "degrees"] = values.to(getattr(torch, how["degrees"]))
+        name, dtype = how["degrees"]
+        values = torch.from_numpy(np.asarray(data.cell_arrays[name].values))
+        flat["cells", "degrees"] = values.to(getattr(torch, dtype))
     return flat

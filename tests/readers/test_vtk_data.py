@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,17 @@ import pytest
 import torch
 from hypothesis import given
 
-from meshkit import FieldInfo, Mesh, MeshInfo, ReadError, Region, make_mesh
+from meshkit import Cells, FieldInfo, Mesh, MeshInfo, ReadError, Region, make_mesh
 from meshkit.operators import cell_measures
-from meshkit.readers.vtk_data import MARKER, VtkArray, VtkData, from_mesh, to_mesh
+from meshkit.readers.vtk_data import (
+    MARKER,
+    VtkArray,
+    VtkData,
+    from_mesh,
+    json_array,
+    json_of,
+    to_mesh,
+)
 from meshkit.report import Ledger
 from tests.meshes import differences, hanging_polyhedron, one_of_each, random_meshes, tetrahedron
 
@@ -126,8 +133,8 @@ def test_cells_changed_since_meshkit_wrote_them_lose_what_named_them() -> None:
 )
 def test_a_damaged_note_is_refused(change: dict[str, Any], message: str) -> None:
     data = from_mesh(tetrahedron(), Ledger())
-    note = json.loads(data.field_arrays[MARKER].values[0])
-    data.field_arrays[MARKER] = VtkArray([json.dumps(note | change)])
+    note = json_of(data.field_arrays[MARKER])
+    data.field_arrays[MARKER] = json_array(note | change)
     with pytest.raises(ReadError, match=message):
         back(data)
 
@@ -157,6 +164,14 @@ def test_arrays_that_make_no_mesh_are_refused(part: str, value: Any, message: st
     setattr(data, part, value)
     with pytest.raises(ReadError, match=message):
         back(data)
+
+
+def test_a_field_may_be_called_as_vtk_calls_degrees() -> None:
+    mesh = one_of_each().select([5])
+    degrees = torch.tensor([[1, 1, 1]], dtype=torch.uint8)
+    cells = Cells(torch.tensor([72], dtype=torch.uint8), *mesh.cells.sources[1:], None, degrees)
+    curved = mesh.replace(cells=cells).with_data(cell={"HigherOrderDegrees": torch.ones(1)})
+    assert differences(curved, back(from_mesh(curved, Ledger()))) == []
 
 
 def test_names_and_missing_texts_that_clash_are_told_apart() -> None:

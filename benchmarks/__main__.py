@@ -1,0 +1,59 @@
+"""Run benchmarks and print a table; `--record` also keeps it in benchmarks/results/."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.timing import RUNS, Timed, copy_bandwidth, machine, timed
+
+NAMES = ("reading", "geometry")
+
+
+def table(rows: list[Timed], bandwidth: float) -> str:
+    """Markdown: the floor (bytes over bandwidth), our time, and each peer as a ratio to ours."""
+    lines = [
+        "| operation | bytes that must move | floor ms | meshkit ms | meshkit / floor | peers |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        (ours, *peers) = row.seconds.items()
+        median, low, high = ours[1]
+        floor = row.comparison.bytes / bandwidth
+        said = ", ".join(f"{n} {t[0] / median:.2f}x our time" for n, t in peers) or "none"
+        lines.append(
+            f"| {row.comparison.name} | {row.comparison.bytes / 1e6:.1f} MB | {floor * 1e3:.1f} "
+            f"| {median * 1e3:.1f} ({low * 1e3:.1f} to {high * 1e3:.1f}) "
+            f"| {median / floor:.1f} | {said} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=(*NAMES, []), help="all by default")
+    parser.add_argument("-n", type=int, default=32, help="6 n^3 tets (default %(default)s)")
+    parser.add_argument("--record", action="store_true", help="keep the table")
+    args = parser.parse_args()
+    bandwidth = copy_bandwidth()
+    rows = []
+    for name in args.names or NAMES:
+        for comparison in import_module(f"benchmarks.{name}").comparisons(args.n):
+            rows.append(timed(comparison))
+    today = datetime.date.today().isoformat()
+    text = (
+        f"# {today}: {6 * args.n**3} tets\n\n{machine()}.\nOne thread copies "
+        f"{bandwidth / 1e9:.1f} GB/s. Medians of {RUNS}, (least to greatest).\n\n"
+        f"{table(rows, bandwidth)}\n"
+    )
+    print(text)
+    if args.record:
+        file = Path(__file__).parent / "results" / f"{today}-{6 * args.n**3}-tets.md"
+        file.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

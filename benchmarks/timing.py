@@ -1,0 +1,70 @@
+"""Times of callables, taken in turn, and what the machine can do at best."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+RUNS = 5
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One operation: the least bytes it must move, and who does it, ours first."""
+
+    name: str
+    bytes: int
+    contenders: Mapping[str, Callable[[], object]]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Median, least and greatest seconds of each contender."""
+
+    comparison: Comparison
+    seconds: Mapping[str, tuple[float, float, float]]
+
+
+def timed(comparison: Comparison) -> Timed:
+    """Each contender once to warm up, then five rounds of all of them."""
+    times: dict[str, list[float]] = {name: [] for name in comparison.contenders}
+    for work in comparison.contenders.values():
+        work()
+    for _ in range(RUNS):
+        for name, work in comparison.contenders.items():
+            start = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - start)
+    spread = {n: (statistics.median(t), min(t), max(t)) for n, t in times.items()}
+    return Timed(comparison, spread)
+
+
+def copy_bandwidth() -> float:
+    """Bytes a second that one thread reads and writes when it copies 256 MiB."""
+    source = np.ones(1 << 25)
+    target = np.empty_like(source)
+    np.copyto(target, source)
+    best = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        np.copyto(target, source)
+        best.append(time.perf_counter() - start)
+    return 2 * source.nbytes / statistics.median(best)
+
+
+def machine() -> str:
+    """What a figure depends on."""
+    model = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            model = next(x.split(":")[1].strip() for x in file if x.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    cores = len(os.sched_getaffinity(0))
+    return f"{model}, {cores} cores, Python {platform.python_version()}, {platform.system()}"
