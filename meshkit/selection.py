@@ -161,16 +161,14 @@ def _region(
 ) -> Region | None:
     """What is left of a region, renumbered; None where its kind of entity has gone."""
     ids = region.ids.long()
-    if region.entity == "point":
-        new = new_point[ids]
+    if region.entity in ("point", "edge"):
+        new = _looked_up(new_point, ids, region)
     elif region.entity == "cell":
-        new = new_cell[ids]
+        new = _looked_up(new_cell, ids, region)
     elif region.entity == "side":
-        new = torch.stack([new_cell[ids[:, 0]], ids[:, 1]], 1)
-    elif region.entity == "edge":
-        new = new_point[ids]
+        new = torch.stack([_looked_up(new_cell, ids[:, 0], region), ids[:, 1]], 1)
     elif faces is not None:
-        new = faces.new[ids]
+        new = _looked_up(faces.new, ids, region)
     else:
         return None
     stays = new >= 0 if new.ndim == 1 else (new >= 0).all(1)
@@ -186,6 +184,17 @@ def _region(
     else:
         data = None if data is None else taken(data, rows)
     return region.replace(ids=new.to(region.ids.dtype), flip=flip, data=data)
+
+
+def _looked_up(new: Tensor, ids: Tensor, region: Region) -> Tensor:
+    if ids.numel():
+        low, high = (int(x) for x in torch.aminmax(ids))
+        if low < 0 or high >= len(new):
+            raise MeshError(
+                f"region {region.name!r}: expected ids from 0 to {len(new) - 1}, "
+                f"found {low if low < 0 else high}"
+            )
+    return new[ids]
 
 
 def _info(mesh: Mesh, ids: Tensor, *, with_faces: bool) -> MeshInfo:

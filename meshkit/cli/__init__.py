@@ -60,8 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = app(argv, prog_name="meshkit", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as why:
-        asked = getattr(getattr(why, "ctx", None), "command_path", "meshkit")
-        complain(f"{why.format_message()} (see {asked} --help)")
+        command = getattr(getattr(why, "ctx", None), "command_path", None)
+        said = why.format_message() or "expected a command"
+        complain(said + (f" (see {command} --help)" if command else ""))
         return why.exit_code
     except MeshkitError as why:
         complain(str(why))

@@ -180,6 +180,7 @@ def _refuse_collisions(cases: Iterable[Case], pieces: Iterable[Path]) -> None:
             raise Misuse(f"{case.output}: is an input ({inputs[real]}); expected another output")
         if real in taken:
             raise Misuse(
-                f"{case.output}: is the output of two inputs, {taken[real]} and {case.input}"
+                f"{case.output}: is the output of two inputs, {taken[real]} and {case.input}; "
+                "convert them apart"
             )
         taken[real] = case.input

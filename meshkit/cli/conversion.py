@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshkit.cli.cases import Case
@@ -96,7 +95,7 @@ def convert_case(work: Conversion) -> dict[str, Any]:
 
 def _changed(mesh: Mesh, options: Options) -> Mesh:
     """The mesh as the options want it; the report goes on with what that did."""
-    from meshkit.cli.requests import only_fields, only_regions
+    from meshkit.cli.subsets import only_fields, only_regions
 
     mesh = _with_unit(mesh, options.length_unit)
     if options.fields:

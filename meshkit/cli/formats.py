@@ -28,18 +28,7 @@ def formats(
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("format", "what", "suffixes", "read", "write", "needs", box=box.SIMPLE_HEAD)
     for row in rows:
-        table.add_row(
-            row["name"],
-            row["title"],
-            " ".join(row["suffixes"]),
-            "yes",
-            "yes" if row["write"] else "no",
-            f"meshkit[{row['extra']}]" if row["extra"] else "",
-        )
-    Console(markup=False, emoji=False, highlight=False).print(table)
+        does = "read, write" if row["write"] else "read"
+        needs = f"; needs meshkit[{row['extra']}]" if row["extra"] else ""
+        print(f"{row['name']:<8} {does:<12} {row['title']}: {' '.join(row['suffixes'])}{needs}")

@@ -16,6 +16,16 @@ def shown(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def named(file: str, problem: str) -> str:
+    """The problem, beginning with the file it is about.
+
+    >>> named("a.vtu", "a.vtu: is empty"), named("a.vtu", "took longer than 5 s")
+    ('a.vtu: is empty', 'a.vtu: took longer than 5 s')
+    """
+    begins = problem.startswith(" ".join(file.split()))  # as our errors name it
+    return problem if begins else f"{file}: {problem}"
+
+
 def complain(problem: str) -> None:
     """Say on stderr what is wrong, in one line."""
     print(f"meshkit: {shown(' '.join(problem.split()))}", file=sys.stderr)

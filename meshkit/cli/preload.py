@@ -1,14 +1,28 @@
 """What the server of the worker processes imports once, so that no worker has to.
 
-Importing must start no thread: a process with threads cannot be forked safely.
+Importing this starts no thread: a process that has some cannot be forked safely.
 """
 
-import numpy
-import tensordict
-import torch
+import os
+from contextlib import suppress
+from importlib import import_module
+from typing import Final
 
-import meshkit.cli
-import meshkit.cli.conversion
-import meshkit.readers.formats
+MODULES: Final = (
+    *("numpy", "tensordict", "torch"),
+    *("vtkmodules.vtkIOXML", "vtkmodules.util.numpy_support"),
+    *(
+        "meshkit.cli",
+        "meshkit.cli.conversion",
+        "meshkit.cli.subsets",
+        "meshkit.cli.units",
+        "meshkit.operators",
+    ),
+)
 
-__all__ = ["meshkit", "numpy", "tensordict", "torch"]
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's would start with it
+for _name in MODULES:
+    import_module(_name)
+for _row in import_module("meshkit.readers.formats").FORMATS:
+    with suppress(ImportError):  # whoever needs it says what is missing
+        _row.load_reader()

@@ -54,10 +54,10 @@ class Receipts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file = folder / NAME
+        self.file = folder / NAME
         self._lines: dict[str, Mapping[str, Any]] = {}
         try:
-            text = self._file.read_bytes().decode(errors="replace")
+            text = self.file.read_bytes().decode(errors="replace")
         except (FileNotFoundError, NotADirectoryError):
             text = ""
         self._torn = bool(text) and not text.endswith("\n")
@@ -84,7 +84,7 @@ class Receipts:
         A source whose size and times are the same counts as unchanged; one whose times differ is
         read and compared by its hash. An output must have the size and time it was left with.
         """
-        line = self._lines.get(self._key(case))
+        line = self._lines.get(self._below(case.output))
         if line is None or line.get("options") != json.loads(json.dumps(options)):
             return False
         sources, outputs = _rows(line, "sources"), _rows(line, "outputs")
@@ -107,8 +107,9 @@ class Receipts:
         Raises:
             OSError: the record cannot be written.
         """
+        key = self._below(case.output)
         line = {
-            "output": self._key(case),
+            "output": key,
             "options": dict(options),
             "sources": [{**one, "path": self._below(one["path"])} for one in sources],
             "outputs": [{**one, "path": self._below(one["path"])} for one in outputs],
@@ -117,14 +118,11 @@ class Receipts:
         if self._torn:
             data = b"\n" + data
         self._folder.mkdir(parents=True, exist_ok=True)
-        with self._file.open("ab", buffering=0) as file:  # unbuffered: one write
+        with self.file.open("ab", buffering=0) as file:  # unbuffered: one write
             file.write(data)
             os.fsync(file.fileno())
         self._torn = False
-        self._lines[line["output"]] = line
-
-    def _key(self, case: Case) -> str:
-        return self._below(case.output)
+        self._lines[key] = line
 
     def _below(self, path: Path | str) -> str:
         # Relative, so that inputs and outputs may move together.
@@ -140,9 +138,9 @@ class Receipts:
     def _same_bytes(self, then: Mapping[str, Any]) -> bool:
         path = self._folder / then["path"]
         try:
-            return path.stat().st_size == then.get("size") and fingerprint(path)[
-                "blake2b"
-            ] == then.get("blake2b")
+            if path.stat().st_size != then.get("size"):
+                return False
+            return bool(fingerprint(path)["blake2b"] == then.get("blake2b"))
         except OSError:
             return False
 

@@ -11,9 +11,11 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import forkserver
@@ -28,6 +30,9 @@ Work = Callable[[Any], Any]
 
 LOG_TAIL: Final = 4000
 """How many of the last bytes that a child printed are kept."""
+
+_PATIENCE: Final = 5.0
+"""Seconds that a killed child is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +49,20 @@ class Ending(Generic[Task]):
 def start_server() -> None:
     """Start the server that children are forked from; it imports while the caller goes on."""
     multiprocessing.set_forkserver_preload(["meshkit.cli.preload"])
-    forkserver.ensure_running()
+    if threading.current_thread() is not threading.main_thread():
+        forkserver.ensure_running()
+        return
+    # It ignores Ctrl-C, but not before it has imported; what is ignored is inherited.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run(
     work: Work, tasks: Iterable[Task], *, jobs: int, timeout: float | None = None
-) -> Iterator[Ending[Task]]:
+) -> Generator[Ending[Task], None, None]:
     """Each task's ending, as they come; at most `jobs` at a time.
 
     Args:
@@ -96,8 +109,6 @@ class _Child(Generic[Task]):
     def __init__(self, work: Work, task: Task, timeout: float | None) -> None:
         self.task = task
         self._timeout = timeout
-        self._started = time.monotonic()
-        self.deadline = None if timeout is None else self._started + timeout
         self._answers, answers = multiprocessing.Pipe(duplex=False)
         self._prints, prints = multiprocessing.Pipe(duplex=False)
         self.pipes = [self._answers, self._prints]
@@ -109,6 +120,9 @@ class _Child(Generic[Task]):
             self._process.start()
         except (OSError, EOFError) as why:  # the server could not fork, or died of it
             self._said = {"problem": f"no process could be started for it: {why}"}
+        # Only now: the server may have had to import first.
+        self._started = time.monotonic()
+        self.deadline = None if timeout is None else self._started + timeout
         # Only the child's copies stay open, so that the pipes end when it does.
         answers.close()
         prints.close()
@@ -147,16 +161,18 @@ class _Child(Generic[Task]):
         return Ending(self.task, seconds, problem=_cause(code, log), log=log)
 
     def kill(self) -> None:
-        """End it now, and wait until it is gone."""
+        """End it now; what waits for a dead disk ends later, and nobody waits for it."""
         if self._process.pid is not None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
-            self._process.join()
-            self._process.close()
+            with suppress(ProcessLookupError):  # its group; too early, and it has none yet
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+            self._process.join(_PATIENCE)
+            if self._process.exitcode is not None:
+                self._process.close()
 
     def _text(self) -> str:
-        """What it printed, as far as it has been kept; the child has gone."""
-        while self._prints in self.pipes:
+        """The last that it printed; it has gone."""
+        while self._prints in self.pipes and self._prints.poll(0):
             self.hear(self._prints)
         self._answers.close()
         self._prints.close()
@@ -178,7 +194,7 @@ def _cause(code: int | None, log: str) -> str:
 
 def _serve(work: Work, task: Any, answers: Connection, prints: Connection) -> None:
     """What a child does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    os.setpgid(0, 0)  # with all that it starts; Ctrl-C goes to the parent alone
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _end_with_parent()
     _die_first_when_memory_is_full()
@@ -191,11 +207,13 @@ def _serve(work: Work, task: Any, answers: Connection, prints: Connection) -> No
         said = {"problem": str(why)}
     except MemoryError:
         said = {"problem": "needs more memory than there is"}
+    for text in (sys.stdout, sys.stderr):
+        text.flush()
     answers.send_bytes(json.dumps(said).encode())
 
 
 def _end_with_parent() -> None:
-    """Ask the kernel to end this process when the parent's end of their pipe closes.
+    """Ask the kernel to end this group of processes when the parent's end of the pipe closes.
 
     A thread that waits for that would not run while a C library computes or hangs; SIGIO, whose
     default is to terminate, comes at once.
@@ -204,10 +222,10 @@ def _end_with_parent() -> None:
     if parent is None:
         return
     pipe = int(parent.sentinel)
-    fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
     if wait([pipe], 0):  # it died before we asked
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.killpg(0, signal.SIGKILL)
 
 
 def _die_first_when_memory_is_full() -> None:

@@ -113,6 +113,12 @@ def test_refuses(cells: list[int] | torch.Tensor, message: str) -> None:
         cube_hexes(2).select(cells)
 
 
+def test_refuses_regions_that_name_what_is_not_there() -> None:
+    mesh = cube_hexes(2).replace(regions=[Region("wall", "side", [[8, 0]])])
+    with pytest.raises(MeshError, match="region 'wall': expected ids from 0 to 7, found 8"):
+        mesh.select([0])
+
+
 @given(random_meshes(), st.integers(0, 2**31))
 def test_all_cells_there_and_back_are_the_same_cells(mesh: Mesh, seed: int) -> None:
     order = torch.randperm(mesh.n_cells, generator=torch.Generator().manual_seed(seed))

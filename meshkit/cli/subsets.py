@@ -29,9 +29,7 @@ def only_fields(mesh: Mesh, names: Sequence[str]) -> Mesh:
     Raises:
         MeshError: there is no such field; the message lists what there is.
     """
-    there = {
-        (home, *path): values for home in DATA for path, values in leaves(getattr(mesh, home))
-    }
+    there = {(home, *path): values for home in DATA for path, values in leaves(getattr(mesh, home))}
     kept: set[tuple[str, ...]] = set()
     for name in names:
         found = {key for key in there if name in _names(key)}
