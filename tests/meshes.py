@@ -203,7 +203,7 @@ def hanging_polyhedron() -> Mesh:
 def one_of_each() -> Mesh:
     """One vertex, line, triangle, quad, tetra, hexahedron, wedge, pyramid, side by side along x.
 
-    Measures by cell: (NaN,) 1, 1/2, 1, 1/6, 1, 1/2, 1/3; no point is shared.
+    Measures by cell: 0, 1, 1/2, 1, 1/6, 1, 1/2, 1/3; no point is shared.
     """
     shapes: dict[str, list[list[int]]] = {
         "vertex": [[0, 0, 0]],

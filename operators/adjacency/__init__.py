@@ -1,0 +1,1 @@
+"""Which points, edges, faces and cells belong together."""

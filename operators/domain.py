@@ -1,0 +1,138 @@
+"""A mesh and its named boundary parts, each a mesh of its own."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from meshkit.celltypes import CELL_TYPES
+from meshkit.fields import take
+from meshkit.mesh import DomainMesh, Mesh
+from meshkit.operators.adjacency.attached import attached_faces
+from meshkit.operators.adjacency.boundary import boundary, boundary_named
+from meshkit.regions import Region, Regions
+from meshkit.report import Ledger
+
+WHOLE: Final = "boundary"
+REST: Final = "rest"
+
+
+def domain(mesh: Mesh) -> DomainMesh:
+    """The cells of dimension `mesh.dim`, and the parts of their boundary that regions name.
+
+    Each region of sides, of faces, or of cells of dimension `mesh.dim - 1` that lie on faces (by
+    their corners) gives one boundary part of its name, if any of it is on the boundary; regions
+    of one name and different entities give one part together. What no region names becomes the
+    part "rest", or "boundary" where no region names anything; there is none when nothing is left.
+    Should a region have that name too, its part and the rest are one.
+
+    A part is the answer of `boundary` for these faces, in the same order: its `parent_cell`,
+    `local_face` and `parent_point` lead into `interior`. The data of a region become cell data of
+    its part, in place of a parent's field of the same name; NaN, -1, 0 or False stand on faces
+    that another region of the same name gave.
+
+    `interior` has no cells of lower dimension. Those lying on the boundary that a region names
+    live on as its part, the others are counted as lost in the report; regions of cells that named
+    only them are gone. `global_data` is passed on.
+
+    Raises:
+        MeshError: as `faces`.
+    """
+    ledger = Ledger()
+    top = mesh.cells.dims == mesh.dim
+    inner, named = mesh, boundary_named(mesh)
+    if not bool(top.all()):
+        inner = mesh.select(top)
+        inner = inner.replace(regions=_still_meant(mesh, inner, top))
+        _count_lower(mesh, top, named, ledger)
+    skin = boundary(inner)
+    parts: dict[str, list[tuple[Region, Tensor, Tensor]]] = {}
+    for region in mesh.regions:
+        rows, of_region = named.get((region.name, region.entity), (None, None))
+        if rows is not None and of_region is not None and len(rows):
+            parts.setdefault(region.name, []).append((region, rows, of_region))
+    left = torch.ones(skin.n_cells, dtype=torch.bool, device=mesh.device)
+    for pieces in parts.values():
+        for _, rows, _ in pieces:
+            left[rows] = False
+    boundaries = {}
+    rest_name = REST if parts else WHOLE
+    for name, pieces in parts.items():
+        some = torch.zeros_like(left)
+        for _, rows, _ in pieces:
+            some[rows] = True
+        if name == rest_name:
+            some, left = some | left, torch.zeros_like(left)
+        boundaries[name] = _part(skin, some, pieces)
+    if bool(left.any()):
+        boundaries[rest_name] = skin.select(left)
+    inner = inner.replace(info=inner.info.noting(ledger.report()))
+    return DomainMesh(inner, boundaries, mesh.global_data)
+
+
+def _part(skin: Mesh, some: Tensor, pieces: list[tuple[Region, Tensor, Tensor]]) -> Mesh:
+    """These faces of the boundary, with what the regions know of them."""
+    part = skin.select(some)
+    place = torch.cumsum(some, 0) - 1
+    fields: dict[str, Any] = {}
+    for region, rows, of_region in pieces:
+        if region.data is None:
+            continue
+        at = torch.full((part.n_cells,), -1, dtype=torch.int64, device=rows.device)
+        at[place[rows.flip(0)]] = of_region.flip(0)  # the first of a face named twice
+        for name, values in region.data.items():
+            if name not in fields:
+                fields[name] = _spread(values, at)
+    return part.with_data(cell=fields) if fields else part
+
+
+def _spread(values: Any, at: Tensor) -> Any:
+    """Rows of fields, filled where `at` is -1."""
+    if not isinstance(values, Tensor):
+        return {name: _spread(v, at) for name, v in values.items()}
+    found = take(values, at.clamp(min=0))
+    missing = at < 0
+    if bool(missing.any()):
+        floats = values.is_floating_point() or values.is_complex()
+        fill = float("nan") if floats else -1 if values.dtype.is_signed else 0
+        found = found.clone()
+        found[missing] = fill
+    return found
+
+
+def _still_meant(mesh: Mesh, inner: Mesh, top: Tensor) -> Regions:
+    """The regions of the interior, without those that named cells of lower dimension only."""
+
+    def stays(region: Region) -> bool:
+        if region.entity != "cell":
+            return True
+        ids = mesh.region(region.name, "cell").ids.long()
+        ids = ids[(ids >= 0) & (ids < mesh.n_cells)]
+        return len(ids) == 0 or bool(top[ids].any())
+
+    return Regions(r for r in inner.regions if stays(r))
+
+
+def _count_lower(
+    mesh: Mesh, top: Tensor, named: dict[tuple[str, str], tuple[Tensor, Tensor]], ledger: Ledger
+) -> None:
+    """Say which cells of lower dimension live on as boundary parts, and which are lost."""
+    lives = torch.zeros_like(top)
+    for region in mesh.regions:
+        if region.entity == "cell":
+            rows = named[region.name, region.entity][1]
+            lives[region.ids.long()[rows]] = True
+    attached = attached_faces(mesh) >= 0
+    for number in mesh.cells.present:
+        mine = (mesh.cells.types == number) & ~top
+        name = CELL_TYPES[number].name if number in CELL_TYPES else str(number)
+        kept, lost = int((mine & lives).sum()), int((mine & ~lives).sum())
+        if kept:
+            reason = "lie on the boundary and became a part of it"
+            ledger.converted("cells", name, kept, reason)
+        if lost:
+            on = int((mine & ~lives & attached).sum())
+            reason = f"of lower dimension than the mesh; {on} of them lie on faces"
+            ledger.dropped("cells", name, lost, reason)

@@ -1,0 +1,1 @@
+"""How long, large and where cells and faces are."""

@@ -1,0 +1,165 @@
+"""The measure of each cell, and where its middle is: what measures and centroids share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from meshkit import csr
+from meshkit.cells import Block, Cells
+from meshkit.celltypes import POLYHEDRON, CellType
+from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.sides import need_point_ids, need_polyhedra, need_sides
+from meshkit.operators.adjacency.templates import corners, known_type, need_size, strip_triangles
+from meshkit.operators.adjacency.vertex_sets import tables
+from meshkit.operators.measure.assembled import Part, assembled
+from meshkit.operators.measure.coordinates import (
+    cross,
+    dot,
+    extent,
+    in_space,
+    length,
+    matters,
+    over,
+)
+from meshkit.operators.measure.curved import curved_moments
+from meshkit.operators.measure.fan import area_and_moment, cone
+
+_AT_ONCE = 1 << 17
+"""Cells of one block that are worked on together, to bound the memory of what lies between."""
+
+Moments = tuple[Tensor, Tensor, Tensor]
+"""Measure [m], centroid relative to the vertex mean [m, 3], vertex mean [m, 3]."""
+
+
+def cell_moments(mesh: Mesh) -> tuple[Tensor, Tensor]:
+    """Measures [n_cells] and centroids [n_cells, 3], in a dtype that can be computed in.
+
+    Raises:
+        MeshError: a point id is out of range, a type is unknown, a size is wrong, or a convex
+            point set does not say what its faces are.
+    """
+    need_point_ids(mesh)
+    need_polyhedra(mesh.cells)
+    points = in_space(mesh.points)
+    measures: list[Part] = []
+    centroids: list[Part] = []
+    for block in mesh.cells.blocks:
+        row = known_type(block.type, int(block.ids[0]))
+        if row.dim == 3:
+            need_sides(block)
+        if block.type != POLYHEDRON:
+            need_size(block)
+            for part in _chunks(block):
+                measure, offset, middle = _moments(mesh.cells, row, part, points)
+                measures.append((part.ids, measure))
+                centroids.append((part.ids, middle + offset))
+    if len(mesh.cells.polyhedron_ids):
+        ids = mesh.cells.polyhedron_ids
+        measure, offset, middle = _of_polyhedra(mesh.cells, points)
+        measures.append((ids, measure))
+        centroids.append((ids, middle + offset))
+    n = mesh.n_cells
+    return (
+        assembled(n, measures, points.new_zeros(())),
+        assembled(n, centroids, points.new_zeros(3)),
+    )
+
+
+def _chunks(block: Block) -> Iterator[Block]:
+    some, rows = (torch.split(x, _AT_ONCE) for x in (block.ids, block.connectivity))
+    return (Block(block.type, ids, table) for ids, table in zip(some, rows, strict=True))
+
+
+def _moments(cells: Cells, row: CellType, block: Block, points: Tensor) -> Moments:
+    local = corners(row, block.connectivity.shape[1])
+    x = points[block.connectivity[:, list(local)].long()]
+    middle = x.mean(1)
+    curved = curved_moments(row, block, cells.degrees, points)
+    if curved is not None:
+        return *curved, middle
+    x = x - middle[:, None]
+    if row.dim == 0 or x.shape[1] == 0:
+        return x.new_zeros(len(x)), torch.zeros_like(middle), middle
+    if row.dim == 1:
+        return *_of_lines(x), middle
+    if row.shape == "triangle_strip":
+        return *_of_strips(x), middle
+    if row.dim == 2:
+        return *area_and_moment(x), middle
+    if row.shape == "tetra":
+        a, b, c, d = x.unbind(1)
+        volume = dot(cross(b - a, c - a), d - a) / 6
+        return volume, torch.zeros_like(middle), middle
+    place = {p: i for i, p in enumerate(local)}
+    volume, moment = x.new_zeros(len(x)), x.new_zeros(len(x), 3)
+    for face in row.faces:
+        part, first = cone(x[:, [place[p] for p in face]])
+        volume, moment = volume + part, moment + first
+    return volume, _divided(moment, volume, extent(x), 3), middle
+
+
+def _divided(moment: Tensor, measure: Tensor, scale: Tensor, dim: int) -> Tensor:
+    """The centroid, or the vertex mean where the measure is nothing but rounding."""
+    return over(moment, measure, matters(measure, scale, dim), 0.0)
+
+
+def _of_lines(x: Tensor) -> tuple[Tensor, Tensor]:
+    a, b = x[:, :-1], x[:, 1:]
+    parts = length(b - a)
+    whole = parts.sum(1)
+    if x.shape[1] == 2:
+        return whole, torch.zeros_like(x[:, 0])
+    moment = (parts.unsqueeze(-1) * (a + b)).sum(1) / 2
+    return whole, _divided(moment, whole, extent(x), 1)
+
+
+def _of_strips(x: Tensor) -> tuple[Tensor, Tensor]:
+    at = torch.tensor(strip_triangles(x.shape[1]), device=x.device).long().reshape(-1, 3)
+    rings = x[:, at]  # [m, triangles, 3, 3]
+    parts, _ = area_and_moment(rings)
+    whole = parts.sum(1)
+    moment = (parts.unsqueeze(-1) * rings.mean(2)).sum(1)
+    return whole, _divided(moment, whole, extent(x), 2)
+
+
+def _of_polyhedra(cells: Cells, points: Tensor) -> Moments:
+    """Through the fans of their own faces."""
+    solids = cells.polyhedra
+    ids = cells.polyhedron_ids
+    if solids is None:
+        return points.new_zeros(0), points.new_zeros(0, 3), points.new_zeros(0, 3)
+    ends, places = csr.take_rows(cells.offsets, ids)
+    of_corner = csr.row_of_each(ends)
+    corner = points[cells.connectivity.long()[places]]
+    count = csr.lengths_of(ends)
+    # A cell without points borrows a corner; its mean is NaN by its count.
+    first = corner[ends[:-1].long().clamp(max=max(len(corner) - 1, 0))] if len(corner) else None
+    if first is None:
+        blank = points.new_full((len(ids), 3), float("nan"))
+        return points.new_zeros(len(ids)), torch.zeros_like(blank), blank
+    # Sums of differences from the first corner keep their digits far from the origin.
+    apart = corner - first[of_corner]
+    middle = first + summed(apart, ends) / count[:, None]
+    with torch.no_grad():
+        near = (corner - middle[of_corner]).abs().amax(1)
+        scale = near.new_zeros(len(ids)).scatter_reduce(0, of_corner, near, "amax")
+    cell = csr.row_of_each(solids.faces)
+    parts: list[tuple[Tensor, Tensor, Tensor]] = []
+    for rows, ring in tables(solids.offsets, solids.connectivity):
+        x = points[ring.long()] - middle[cell[rows]][:, None]
+        parts.append((rows, *cone(x)))
+    n = len(solids.offsets) - 1
+    volume = assembled(n, [(r, v) for r, v, _ in parts], points.new_zeros(()))
+    moment = assembled(n, [(r, m) for r, _, m in parts], points.new_zeros(3))
+    volume, moment = summed(volume, solids.faces), summed(moment, solids.faces)
+    return volume, _divided(moment, volume, scale, 3), middle
+
+
+def summed(values: Tensor, offsets: Tensor) -> Tensor:
+    """The sum of each compressed row of values [.., ...]; in order, so always the same bits."""
+    if len(values) == 0:
+        return values.new_zeros(len(offsets) - 1, *values.shape[1:])
+    return torch.segment_reduce(values, "sum", offsets=offsets.long(), axis=0, initial=0)

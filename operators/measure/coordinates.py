@@ -1,0 +1,57 @@
+"""Points as the measures want them: three coordinates, in a dtype that can be computed in."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_NARROW = (torch.float16, torch.bfloat16)
+
+
+def in_space(points: Tensor) -> Tensor:
+    """float32 or float64 [n, 3]: zeros where points have fewer coordinates.
+
+    float32 and float64 stay what they are; narrower ones become float32.
+    """
+    wide = points.float() if points.dtype in _NARROW or points.dtype.itemsize < 4 else points
+    return torch.nn.functional.pad(wide, (0, 3 - points.shape[1]))
+
+
+def cross(a: Tensor, b: Tensor) -> Tensor:
+    """The cross product along the last axis."""
+    out: Tensor = torch.linalg.cross(a, b)
+    return out
+
+
+def dot(a: Tensor, b: Tensor) -> Tensor:
+    """The scalar product along the last axis."""
+    return (a * b).sum(-1)
+
+
+def length(a: Tensor) -> Tensor:
+    """The Euclidean norm along the last axis; its derivative at zero is zero."""
+    out: Tensor = torch.linalg.vector_norm(a, dim=-1)
+    return out
+
+
+def over(a: Tensor, b: Tensor, usable: Tensor, otherwise: float) -> Tensor:
+    """a / b where usable, else a constant; derivatives stay finite where b is zero."""
+    safe = torch.where(usable, b, torch.ones_like(b))
+    while safe.ndim < a.ndim:
+        safe, usable = safe.unsqueeze(-1), usable.unsqueeze(-1)
+    return torch.where(usable, a / safe, torch.full_like(a, otherwise))
+
+
+def extent(x: Tensor) -> Tensor:
+    """[...]: the largest coordinate of points [..., k, 3] given relative to their middle."""
+    at = x.detach().abs()
+    return at.amax((-2, -1)) if x.shape[-2] else at.new_zeros(x.shape[:-2])
+
+
+def matters(amount: Tensor, scale: Tensor, power: int) -> Tensor:
+    """Whether a length, area or volume is more than rounding of something that large.
+
+    |amount| > eps scale^power, eps of the dtype. NaN matters (and spoils what it touches).
+    """
+    at = amount.detach()
+    return ~(at.abs() <= torch.finfo(at.dtype).eps * scale**power)

@@ -1,0 +1,119 @@
+"""Area vectors and centroids of faces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from meshkit.errors import MeshError
+from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.faces import FaceTable, face_table, need_face_ids
+from meshkit.operators.adjacency.sides import top_blocks
+from meshkit.operators.adjacency.templates import edge_template
+from meshkit.operators.adjacency.vertex_sets import tables
+from meshkit.operators.measure.assembled import assembled
+from meshkit.operators.measure.coordinates import cross, in_space, length, over
+from meshkit.operators.measure.fan import area_and_moment, area_vector
+from meshkit.operators.measure.surface_normals import surface_normals
+
+
+def face_area_vectors(mesh: Mesh) -> Tensor:
+    """The area vector of each face of `faces(mesh)`: from owner to neighbour, on the boundary
+    outward.
+
+    On solids it is the sum of the area vectors of the fan of triangles from the face's vertex
+    mean (the fan's centre does not change it), so the faces of a cell close to rounding, also
+    warped ones. On surfaces it is the edge times the unit normal of its owner: as long as the
+    edge on a flat cell, in the owner's plane, and out of it; on a flat mesh the edges of a cell
+    close too (across a fold, owner and neighbour lie in different planes). On curves it is the
+    unit tangent, out of the owner. High-order cells: through their corners.
+
+    The unit is that of the points to the power `mesh.dim - 1`. Where the owner of an edge has no
+    area, or a line no length, it is zero.
+
+    Returns:
+        [n_faces, d] in the dtype of the points (float16 and bfloat16 are computed in float32).
+        Differentiable in the points; where something has no size the derivative is zero.
+
+    Raises:
+        MeshError: as `faces`; on surfaces and curves also where a given face is no side of its
+            owner, which alone says what is outward.
+    """
+    points = in_space(mesh.points)
+    if mesh.dim == 3:
+        vectors = _of_rings(mesh, points, area_vector)
+    else:
+        vectors = _out_of_owner(mesh, points, face_table(mesh))
+    return vectors[:, : mesh.points.shape[1]].to(mesh.points.dtype)
+
+
+def face_centroids(mesh: Mesh) -> Tensor:
+    """The centroid of each face of `faces(mesh)`: of the triangles of its fan, weighted by their
+    area along the face's area vector.
+
+    Exact for plane faces of any outline; a face without area has its vertex mean. Edges have
+    their midpoint, end points are themselves. High-order cells: through their corners.
+
+    Returns:
+        [n_faces, d] in the dtype and unit of the points (float16 and bfloat16 are computed in
+        float32). Differentiable in the points.
+
+    Raises:
+        MeshError: as `faces`.
+    """
+
+    def centre(ring: Tensor) -> Tensor:
+        middle = ring.mean(-2)
+        return middle if mesh.dim < 3 else middle + area_and_moment(ring)[1]
+
+    centres = _of_rings(mesh, in_space(mesh.points), centre)
+    return centres[:, : mesh.points.shape[1]].to(mesh.points.dtype)
+
+
+def _of_rings(mesh: Mesh, points: Tensor, measure: Callable[[Tensor], Tensor]) -> Tensor:
+    """[n_faces, 3]: a measure of each face's ring, by rings of one size at a time."""
+    own = mesh.faces
+    if own is None:
+        found = face_table(mesh).faces
+    else:
+        need_face_ids(own, mesh.n_cells, mesh.n_points)
+        found = own
+    parts = [
+        (rows, measure(points[ring.long()]))
+        for rows, ring in tables(found.offsets, found.connectivity)
+    ]
+    return assembled(len(found), parts, points.new_zeros(3))
+
+
+def _out_of_owner(mesh: Mesh, points: Tensor, table: FaceTable) -> Tensor:
+    """[n_faces, 3]: out of the owner, in its plane or along its line."""
+    side = table.owner_side
+    if bool((side < 0).any()):
+        face = int(torch.nonzero(side < 0)[0])
+        raise MeshError(
+            f"faces: face {face} is no side of its owner, cell {int(table.faces.owner[face])}"
+        )
+    cell = table.sides.cell[side]
+    if mesh.dim == 2:
+        begin, ring = table.sides.offsets[side], table.sides.connectivity.long()
+        edge = points[ring[begin + 1]] - points[ring[begin]]
+        return cross(edge, surface_normals(mesh, points, 0.0)[cell])
+    if mesh.dim == 1:
+        inward, end = _ends(mesh)[cell, table.sides.local(side)].unbind(1)
+        along = points[end] - points[inward]
+        size = length(along)
+        return over(along, size, size.detach() != 0, 0.0)
+    return points.new_zeros(0, 3)
+
+
+def _ends(mesh: Mesh) -> Tensor:
+    """int64 [n_cells, 2, 2]: for both ends of a curve the corner before it, and the end."""
+    out = torch.zeros(mesh.n_cells, 2, 2, dtype=torch.int64, device=mesh.device)
+    for block in top_blocks(mesh.cells):
+        edges = edge_template(block.type, block.connectivity.shape[1])
+        if edges:
+            at = torch.tensor([edges[0][::-1], edges[-1]], device=mesh.device)
+            out[block.ids] = block.connectivity[:, at].long()
+    return out
