@@ -27,7 +27,8 @@ class Entry:
 
     def __str__(self) -> str:
         why = f": {self.reason}" if self.reason else ""
-        return f"{self.outcome:9} {self.what} {self.name} ({self.count}){why}"
+        thing = f"{self.what} {self.name}" if self.name else self.what
+        return f"{self.outcome:9} {thing} ({self.count}){why}"
 
 
 @dataclass(frozen=True, slots=True)

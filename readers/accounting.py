@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from pathlib import Path
+
+import torch
 
 from meshkit.cells import Cells
+from meshkit.errors import WriteError
 from meshkit.fields import leaves
 from meshkit.mesh import DATA, Mesh
 from meshkit.report import Ledger
@@ -60,3 +64,27 @@ def lose_info(mesh: Mesh, ledger: Ledger, reason: str, held: Container[str] = ()
     for name in info.attributes:
         if "attributes" not in held and f"attributes/{name}" not in held:
             ledger.dropped("info", f"attributes/{name}", 1, reason)
+
+
+def need_ids_in_range(mesh: Mesh, path: Path) -> None:
+    """Refuse a mesh whose cells or regions name what is not there.
+
+    Raises:
+        WriteError: an id is out of range.
+    """
+    counts = {"point": mesh.n_points, "cell": mesh.n_cells}
+    low, high = mesh.cells.id_range
+    used = [("cells", low, high, "point")]
+    for region in mesh.regions:
+        if region.entity in counts and len(region):
+            ends = torch.aminmax(region.ids)
+            used.append((f"region {region.name!r}", int(ends.min), int(ends.max), region.entity))
+    for what, low, high, entity in used:
+        if low < 0 or high >= counts[entity]:
+            bad = low if low < 0 else high
+            raise WriteError(
+                path,
+                f"{entity} id {bad}",
+                place=what,
+                expected=f"ids from 0 to {counts[entity] - 1}",
+            )

@@ -124,8 +124,18 @@ FORMATS: Final = (
     ),
 )
 
-# What meshio can read and we cannot yet; its own table decides by suffix.
-FALLBACK: Final = Format("meshio", "anything meshio reads", (), f"{_ROOM}.fallback:read")
+# What meshio can read and we cannot yet; its own table decides by suffix. Here are those by which
+# a search of a directory knows a mesh: not the ones that are mostly something else (.xml, .dat).
+FALLBACK: Final = Format(
+    "meshio",
+    "anything meshio reads",
+    (
+        *(".avs", ".bdf", ".cgns", ".e", ".ele", ".ex2", ".exo", ".f3grid", ".fem", ".h5m"),
+        *(".inp", ".mdpa", ".med", ".mesh", ".meshb", ".msh", ".nas", ".su2", ".tec", ".ugrid"),
+        *(".vol", ".xdmf", ".xmf"),
+    ),
+    f"{_ROOM}.fallback:read",
+)
 
 
 def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any = "last") -> Mesh:
@@ -200,7 +210,15 @@ def write(
         mesh = mesh[0]
     ledger = Ledger(None if allow_loss else lambda report: LossError(path, row.name, report))
     with _placed(path) as place:
-        row.load_writer()(mesh, place, ledger)
+        try:
+            row.load_writer()(mesh, place, ledger)
+        except WriteError as why:
+            if why.path != place:
+                raise
+            # The writer knows only the place; the caller wants the name that they gave.
+            raise WriteError(
+                path, why.problem, place=why.place, expected=why.expected, hint=why.hint
+            ) from None
         ledger.settle()
     return ledger.report()
 
@@ -238,9 +256,14 @@ def _chosen(path: Path, format: str | None) -> Format:
             raise UnknownFormat(path, f"no format {format!r}", expected=f"one of {known}")
         if path.stat().st_size == 0:
             raise ReadError(path, "is empty (0 bytes)", expected="a mesh file")
-        return sniffed(path) or FALLBACK
+        # A suffix that no content backs up still picks the reader: it says best what is wrong.
+        suffix = path.suffix.lower()
+        named = next((row for row in FORMATS if suffix in row.suffixes), FALLBACK)
+        return sniffed(path) or named
     except OSError as why:
         raise ReadError(path, f"cannot be read: {why.strerror or why}") from None
+    except ValueError as why:  # a NUL in the name
+        raise ReadError(str(path).replace("\0", "\\0"), f"is no name of a file: {why}") from None
 
 
 def _guarded(row: Format, path: Path, ledger: Ledger) -> Mesh:

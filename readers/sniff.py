@@ -42,13 +42,15 @@ def ply(head: bytes, size: int) -> bool:
 
 
 def off(head: bytes, size: int) -> bool:
-    """The magic word with its optional prefixes: ST, C, N, 4, n."""
-    return re.match(rb"\s*(ST)?C?N?4?n?OFF\b", head) is not None
+    """The magic word with its optional prefixes: ST, C, N, 4, n; comments may stand before it."""
+    return re.match(rb"(\s*#[^\n]*\n)*\s*(ST|C|N|4|n){0,5}OFF\b", head) is not None
 
 
 def gltf_text(head: bytes, size: int) -> bool:
-    """A JSON object that names an asset, as every glTF must."""
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"asset"' in head
+    """A JSON object with an asset, as every glTF has, or with parts that only glTF has."""
+    marks = (b'"asset"', b'"bufferViews"', b'"accessors"')
+    begun = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    return begun and any(mark in head for mark in marks)
 
 
 def stl(head: bytes, size: int) -> bool:
@@ -58,7 +60,7 @@ def stl(head: bytes, size: int) -> bool:
     """
     if len(head) >= 84 and size == 84 + 50 * int.from_bytes(head[80:84], "little"):
         return True
-    if re.match(rb"\s*solid\b", head, re.IGNORECASE) is None:
+    if re.match(rb"(\xef\xbb\xbf)?\s*solid\b", head, re.IGNORECASE) is None:
         return False
     return re.search(rb"\b(facet|endsolid)\b", head, re.IGNORECASE) is not None
 
@@ -81,5 +83,5 @@ def obj(head: bytes, size: int) -> bool:
     return (
         bool(said)
         and all(_OBJ_LINE.match(s) or said[i - 1].endswith(b"\\") for i, s in enumerate(said))
-        and any(s.startswith(b"v ") or s.startswith(b"v\t") for s in said)
+        and any(s.startswith((b"v ", b"v\t")) for s in said)
     )

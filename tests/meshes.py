@@ -395,7 +395,7 @@ def _random_region(
         torch.from_numpy(ids).to(draw(st.sampled_from([torch.int32, torch.int64]))),
         flip=flip if draw(st.booleans()) else None,
         kind=draw(st.sampled_from([None, "wall", "cellZone"])),
-        data=data,  # type: ignore[arg-type]
+        data=data,
         attributes=draw(st.sampled_from([{}, {"type": "fixedValue", "value": [1.5, None]}])),
         source_id=draw(st.sampled_from([None, 0, 7, -1])),
         parent=draw(st.sampled_from([None, "all"])),

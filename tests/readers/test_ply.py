@@ -50,7 +50,7 @@ def test_square_by_hand(tmp_path: Path) -> None:
     assert mesh.cells.dense.tolist() == [[0, 1, 2], [0, 2, 3]]
     assert mesh.cells.connectivity.dtype == torch.int32
     assert [str(e) for e in mesh.info.report] == [
-        "kept      points  (4)",
+        "kept      points (4)",
         "kept      cells triangle (2)",
     ]
 

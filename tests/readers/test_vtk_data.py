@@ -12,7 +12,7 @@ from hypothesis import given
 
 from meshkit import Cells, FieldInfo, Mesh, MeshInfo, ReadError, Region, make_mesh
 from meshkit.operators import cell_measures
-from meshkit.readers.vtk_data import (
+from meshkit.readers.vtk import (
     MARKER,
     VtkArray,
     VtkData,
@@ -169,7 +169,8 @@ def test_arrays_that_make_no_mesh_are_refused(part: str, value: Any, message: st
 def test_a_field_may_be_called_as_vtk_calls_degrees() -> None:
     mesh = one_of_each().select([5])
     degrees = torch.tensor([[1, 1, 1]], dtype=torch.uint8)
-    cells = Cells(torch.tensor([72], dtype=torch.uint8), *mesh.cells.sources[1:], None, degrees)
+    types = torch.tensor([72], dtype=torch.uint8)
+    cells = Cells(types, mesh.cells.offsets, mesh.cells.connectivity, None, degrees)
     curved = mesh.replace(cells=cells).with_data(cell={"HigherOrderDegrees": torch.ones(1)})
     assert differences(curved, back(from_mesh(curved, Ledger()))) == []
 

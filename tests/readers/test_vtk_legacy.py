@@ -16,7 +16,7 @@ from meshkit.errors import MeshkitError, ReadError, WriteError
 from meshkit.info import FieldInfo, Grid, MeshInfo
 from meshkit.mesh import Mesh
 from meshkit.readers.formats import read, write
-from meshkit.readers.vtk_legacy_words import encoded
+from meshkit.readers.vtk_legacy.words import encoded
 from meshkit.regions import Region
 from tests.meshes import (
     differences,

@@ -1,0 +1,120 @@
+"""What no reader of ours claims, through meshio, behind a guard.
+
+On a bad file meshio prints, exits, raises any exception at all, loops for ever or asks for all
+memory. So it runs in a process of its own, with limits on time and memory, and each of these
+becomes one ReadError; what it warns of is counted as a loss.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from meshkit.errors import MissingPackage, ReadError, UnknownFormat
+from meshkit.mesh import Mesh
+from meshkit.readers.interop.meshio import converted
+from meshkit.report import Ledger
+
+if TYPE_CHECKING:
+    import meshio
+
+_PROGRAM: Final = Path(__file__).with_name("meshio_process.py")
+_MEBIBYTE: Final = 1 << 20
+
+
+def read(path: Path, ledger: Ledger) -> Mesh:
+    """Read a file by what meshio's table of suffixes says, and count what came of it.
+
+    Cell sets, point sets, field data and texts are kept as `from_meshio` keeps them. A file may
+    take 6 s of computing and 4 s more a MiB.
+
+    Raises:
+        UnknownFormat: meshio does not know the suffix either.
+        ReadError: meshio cannot read the file; the message says what it said.
+        MissingPackage: meshio needs a package for this format.
+        MeshError: what meshio read is no mesh.
+    """
+    names = _formats(path)
+    if not names:
+        raise UnknownFormat(
+            path,
+            "neither content nor suffix is of a known format",
+            expected=f"one of {_known()}, or a suffix that meshio knows",
+        )
+    mesh, said = _in_own_process(path)
+    for line in said.split("Warning: ")[1:]:
+        ledger.dropped("warning", "meshio", 1, line.strip())
+    ledger.converted("file", "", 1, f"read by meshio ({' or '.join(names)})")
+    return converted(mesh, ledger)
+
+
+def _formats(path: Path) -> list[str]:
+    """What meshio would try, by suffix."""
+    from meshio._helpers import extension_to_filetypes, reader_map
+
+    suffixes = [s.lower() for s in path.suffixes]
+    endings = ("".join(suffixes[i:]) for i in reversed(range(len(suffixes))))
+    tried = [name for ending in endings for name in extension_to_filetypes.get(ending, ())]
+    return [name for name in tried if name in reader_map]
+
+
+def _known() -> str:
+    from meshkit.readers.formats import FORMATS
+
+    return ", ".join(row.name for row in FORMATS)
+
+
+def _in_own_process(path: Path) -> tuple[meshio.Mesh, str]:
+    """The mesh that meshio reads, and what it printed on the way."""
+    size = path.stat().st_size // _MEBIBYTE + 1
+    seconds, memory = 6 + 4 * size, (8192 + 64 * size) * _MEBIBYTE
+    # One thread: each of a numerical library's reserves memory, and none is of use here.
+    more = {"COLUMNS": "10000", "NO_COLOR": "1", "OPENBLAS_NUM_THREADS": "1"}
+    more["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder, "mesh")
+        command = [sys.executable, str(_PROGRAM), str(path), str(result), f"{seconds}", f"{memory}"]
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=os.environ | more,
+                timeout=20 * seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise _stuck(path, seconds) from None
+        out, err = (_plain(stream) for stream in (done.stdout, done.stderr))
+        if done.returncode == 0:
+            return pickle.loads(result.read_bytes()), " ".join(f"{out}\n{err}".split())
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise _stuck(path, seconds)
+    if done.returncode < 0:
+        raise ReadError(path, f"meshio crashed on it ({signal.Signals(-done.returncode).name})")
+    reason = err.splitlines()[-1] if "Traceback" in err else f"{out} {err}"
+    missing = re.search(r"^(?:ModuleNotFound|Import)Error: .*'([\w.]+)'", reason)
+    if missing:
+        raise MissingPackage(f"{path}: meshio", missing.group(1))
+    reason = " ".join(reason.replace("meshio._exceptions.", "").split())
+    raise ReadError(path, f"meshio cannot read it ({reason[:300]})", expected="a sound file")
+
+
+def _stuck(path: Path, seconds: int) -> ReadError:
+    return ReadError(
+        path,
+        f"meshio did not come to an end within {seconds} s, or took all memory",
+        expected="a sound file",
+    )
+
+
+def _plain(stream: bytes) -> str:
+    """What was printed, without colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", stream.decode("utf-8", "replace")).strip()

@@ -1,0 +1,160 @@
+"""The plain arrays of a VTK dataset, and the refusal of those that make no mesh."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from meshkit.celltypes import CELL_TYPES, POLYHEDRON
+from meshkit.errors import ReadError
+from meshkit.info import Grid
+
+ROLES: Final = frozenset(
+    {"scalars", "vectors", "normals", "tcoords", "tensors", "global_ids", "pedigree_ids"}
+)
+"""What VTK can declare an array as, and `FieldInfo.kind` says."""
+
+
+@dataclass
+class VtkArray:
+    """One named array: numbers [n, c] (c >= 1, native byte order), or n texts.
+
+    `role` is the attribute it was declared as, in lower case ("scalars", "vectors", "normals",
+    "tcoords", "tensors", "global_ids", "pedigree_ids", and "degrees" for the degrees [n, 3] of
+    Lagrange and Bezier cells, VTK's HIGHERORDERDEGREES), `components` the names of its
+    components, `unit` what an information key says of its unit.
+    """
+
+    values: NDArray[Any] | list[str]
+    role: str | None = None
+    components: tuple[str, ...] | None = None
+    unit: str | None = None
+
+
+@dataclass
+class VtkData:
+    """Points, cells and arrays as VTK has them: always 3-D, cells in VTK's types and order.
+
+    `polyhedra` is (faces, offsets, connectivity) as in `meshkit.Polyhedra`. For structured data
+    the cells are explicit here too (types 11 voxel / 12 hexahedron, 8 pixel / 9 quad, 3 line,
+    1 vertex by dimension), and `grid` keeps the lattice.
+    """
+
+    points: NDArray[Any]  # float32 or float64 [n, 3]
+    types: NDArray[np.uint8]  # [n_cells]
+    offsets: NDArray[Any]  # int32 or int64 [n_cells + 1]
+    connectivity: NDArray[Any]  # int32 or int64
+    polyhedra: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None
+    point_arrays: dict[str, VtkArray] = field(default_factory=dict)
+    cell_arrays: dict[str, VtkArray] = field(default_factory=dict)
+    field_arrays: dict[str, VtkArray] = field(default_factory=dict)
+    grid: Grid | None = None
+
+
+def compact(data: VtkData) -> VtkData:
+    """The same data with int32 ids and offsets, each array where it fits."""
+
+    def small(array: NDArray[Any], top: int) -> NDArray[Any]:
+        fits = top <= np.iinfo(np.int32).max
+        return array.astype(np.int32, copy=False) if fits else array
+
+    n = len(data.points)
+    polyhedra = None
+    if data.polyhedra is not None:
+        faces, rings, ids = data.polyhedra
+        polyhedra = (small(faces, len(rings)), small(rings, len(ids)), small(ids, n))
+    return replace(
+        data,
+        offsets=small(data.offsets, len(data.connectivity)),
+        connectivity=small(data.connectivity, n),
+        polyhedra=polyhedra,
+    )
+
+
+def json_array(value: Any) -> VtkArray:
+    """A value as the bytes of its JSON text: numbers pass through programs that know no texts."""
+    text = json.dumps(value)  # ASCII only
+    return VtkArray(np.frombuffer(text.encode(), np.uint8).reshape(-1, 1).copy())
+
+
+def json_of(array: VtkArray) -> Any:
+    """The value that `json_array` wrote.
+
+    Raises:
+        ValueError: it is not such an array.
+    """
+    if isinstance(array.values, list):
+        raise ValueError("expected the bytes of a JSON text, found texts")
+    return json.loads(array.values.astype(np.uint8).tobytes().decode())
+
+
+def tensor_of(array: NDArray[Any]) -> Tensor:
+    """A tensor that shares the array's memory where it can be written to."""
+    return torch.from_numpy(np.require(array, requirements=["C", "W"]))
+
+
+def refuse_unsound(data: VtkData, path: Path) -> None:
+    """One line for the first thing that makes the arrays no mesh."""
+
+    def fail(problem: str, place: str, expected: str | None = None) -> ReadError:
+        return ReadError(path, problem, place=place, expected=expected)
+
+    n_points, n_cells = len(data.points), len(data.types)
+    for place, offsets, end in (
+        ("cells", data.offsets, len(data.connectivity)),
+        *(
+            (
+                ("polyhedra", data.polyhedra[0], len(data.polyhedra[1]) - 1),
+                ("faces of polyhedra", data.polyhedra[1], len(data.polyhedra[2])),
+            )
+            if data.polyhedra is not None
+            else ()
+        ),
+    ):
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end:
+            raise fail("offsets do not span what they point into", place, f"0 to {end}")
+        if (np.diff(offsets) < 0).any():
+            at = int(np.argmax(np.diff(offsets) < 0))
+            raise fail(f"offsets descend at {at}", place)
+    if len(data.offsets) != n_cells + 1:
+        raise fail(f"{len(data.offsets) - 1} cells have offsets", "cells", f"{n_cells}")
+    if n_cells:
+        for number, size in _distinct_sizes(data):
+            row = CELL_TYPES.get(number)
+            if row is None:
+                raise fail(f"unknown cell type {number}", "cells", "a type number of VTK 9.7")
+            if row.size is not None and row.size != size:
+                raise fail(f"a {row.name} of {size} points", "cells", f"{row.size}")
+    ids = [("cells", data.connectivity)]
+    if data.polyhedra is not None:
+        ids.append(("faces of polyhedra", data.polyhedra[2]))
+    for place, used in ids:
+        if len(used) and (used.min() < 0 or used.max() >= n_points):
+            bad = int(used.min()) if used.min() < 0 else int(used.max())
+            raise fail(f"point id {bad}", place, f"ids from 0 to {n_points - 1}")
+    wanted = int((data.types == POLYHEDRON).sum())
+    found = 0 if data.polyhedra is None else len(data.polyhedra[0]) - 1
+    if wanted != found:
+        raise fail(f"{found} polyhedra have faces", "cells", f"{wanted}")
+    for home, arrays, rows in (
+        ("point", data.point_arrays, n_points),
+        ("cell", data.cell_arrays, n_cells),
+    ):
+        for name, array in arrays.items():
+            if len(array.values) != rows:
+                raise fail(f"{len(array.values)} rows", f"{home} array {name!r}", f"{rows}")
+
+
+def _distinct_sizes(data: VtkData) -> list[tuple[int, int]]:
+    """Each (type, size) that occurs."""
+    sizes = np.diff(data.offsets).astype(np.int64)
+    width = int(sizes.max()) + 1
+    keys = np.unique(data.types.astype(np.int64) * width + sizes)
+    return [divmod(int(key), width) for key in keys]

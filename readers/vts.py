@@ -1,0 +1,24 @@
+"""VTK XML structured grid (.vts): a bent lattice.
+
+Source: VTK File Formats (XML).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from meshkit.mesh import Mesh
+from meshkit.readers.vtk.xml import read_mesh
+from meshkit.report import Ledger
+
+
+def read(path: Path, ledger: Ledger) -> Mesh:
+    """The lattice written out: hexahedra (quads, lines, vertices where axes have one point).
+
+    Points are as in the file, the first axis fastest; `info.grid` keeps dims. Hidden (blanked)
+    cells and points stay, with their array `vtkGhostType`. Pieces must cover the whole extent.
+
+    Raises:
+        ReadError: the file is damaged; the message names the array or the piece.
+    """
+    return read_mesh(path, "StructuredGrid", ledger)
