@@ -22,7 +22,6 @@ from meshkit.info import (
 from meshkit.making import make_mesh as make_mesh
 from meshkit.mesh import DomainMesh as DomainMesh, Mesh as Mesh
 from meshkit.operators.check import Finding as Finding, check as check
-from meshkit.readers.formats import read as read, read_series as read_series, write as write
 from meshkit.readers.interop.meshio import from_meshio as from_meshio, to_meshio as to_meshio
 from meshkit.readers.interop.physicsnemo import (
     from_physicsnemo as from_physicsnemo,
@@ -31,6 +30,8 @@ from meshkit.readers.interop.physicsnemo import (
 from meshkit.readers.interop.pyg import to_pyg as to_pyg
 from meshkit.readers.interop.pyvista import from_pyvista as from_pyvista, to_pyvista as to_pyvista
 from meshkit.readers.interop.trimesh import from_trimesh as from_trimesh, to_trimesh as to_trimesh
+from meshkit.readers.reading import read as read, read_series as read_series
+from meshkit.readers.writing import write as write
 from meshkit.regions import Region as Region, Regions as Regions
 from meshkit.report import Report as Report
 from meshkit.series import MeshSeries as MeshSeries

@@ -1,5 +1,5 @@
 """Files in, meshes out, and back. One module a format, one row a format in `FORMATS`."""
 
-from meshkit.readers.formats import FORMATS, Format, read, read_series, write
+from meshkit.readers.formats import FORMATS, Format
 
-__all__ = ["FORMATS", "Format", "read", "read_series", "write"]
+__all__ = ["FORMATS", "Format"]

@@ -1,33 +1,22 @@
-"""Which reader reads which file: the table, and the doors `read` and `write`."""
+"""Which reader reads which file: a table of data, which imports no reader and no tensor."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from meshkit.errors import (
-    LossError,
-    MeshError,
-    MissingPackage,
-    ReadError,
-    UnknownFormat,
-    WriteError,
-)
-from meshkit.info import Source
-from meshkit.mesh import Mesh
+from meshkit.errors import MissingPackage, ReadError, UnknownFormat
 from meshkit.readers import sniff
-from meshkit.report import Ledger, Report
-from meshkit.series import MeshSeries, step_of
+from meshkit.report import Ledger
 
-Reader = Callable[[Path, Ledger], Mesh]
-Writer = Callable[[Mesh, Path, Ledger], None]
+if TYPE_CHECKING:
+    from meshkit.mesh import Mesh
+
+Reader = Callable[[Path, Ledger], "Mesh"]
+Writer = Callable[["Mesh", Path, Ledger], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,113 +127,13 @@ FALLBACK: Final = Format(
 )
 
 
-def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any = "last") -> Mesh:
-    """Read a mesh. What was kept, converted and dropped stands in `mesh.info.report`.
-
-    Args:
-        path: the file.
-        format: a name in `FORMATS`; None looks at the content, never at the suffix alone.
-        time: "first", "last", a step (int) or a time (float).
+def reader_for(path: Path, format: str | None = None) -> Format:
+    """The row of this name, or the one that the content of the file names.
 
     Raises:
-        UnknownFormat: no reader claims the file, or none has that name.
-        ReadError: the file breaks its format; the message says where and how.
-        MeshError: it holds no such time.
+        UnknownFormat: there is no row of that name.
+        ReadError: there is no such file, it cannot be read, or it is empty.
     """
-    path = Path(path)
-    row = _chosen(path, format)
-    ledger = Ledger()
-    mesh = _guarded(row, path, ledger)
-    _note_unfinite(mesh, ledger)
-    times = [0.0 if mesh.info.time is None else mesh.info.time]
-    if isinstance(time, float) and mesh.info.time is None:
-        raise ReadError(path, "holds no time", hint="leave `time` out")
-    try:
-        step_of(times, time)
-    except MeshError as why:
-        raise ReadError(path, str(why)) from None
-    from meshkit import __version__
-
-    source = Source(str(path), row.name, f"meshkit {__version__}")
-    return mesh.replace(info=mesh.info.replace(source=source, report=ledger.report()))
-
-
-def read_series(path: str | os.PathLike[str]) -> MeshSeries:
-    """The meshes of a file over time; a file without times is a series of one, at 0.
-
-    Raises:
-        as `read`.
-    """
-    mesh = read(path)
-    time = 0.0 if mesh.info.time is None else mesh.info.time
-    return MeshSeries([time], [mesh].__getitem__)
-
-
-def write(
-    mesh: Mesh | MeshSeries,
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    allow_loss: bool = False,
-) -> Report:
-    """Write a mesh; the report says what was kept, converted and dropped.
-
-    The file appears whole or not at all: it is written beside its place and moved in.
-
-    Args:
-        mesh: a mesh, or a series of one time.
-        path: the file; an existing one is replaced.
-        format: a name in `FORMATS`; None goes by the suffix.
-        allow_loss: write although the format cannot hold everything.
-
-    Raises:
-        LossError: the format cannot hold everything; nothing is written, the list is in it.
-        UnknownFormat: no writer has that name or suffix.
-        WriteError: the file cannot be written.
-    """
-    path = Path(path)
-    row = writer_for(path, format)
-    if isinstance(mesh, MeshSeries):
-        if len(mesh) != 1:
-            raise WriteError(path, f"{row.name} holds one time, found a series of {len(mesh)}")
-        mesh = mesh[0]
-    ledger = Ledger(None if allow_loss else lambda report: LossError(path, row.name, report))
-    with _placed(path) as place:
-        try:
-            row.load_writer()(mesh, place, ledger)
-        except WriteError as why:
-            if why.path != place:
-                raise
-            # The writer knows only the place; the caller wants the name that they gave.
-            raise WriteError(
-                path, why.problem, place=why.place, expected=why.expected, hint=why.hint
-            ) from None
-        ledger.settle()
-    return ledger.report()
-
-
-def writer_for(path: Path, format: str | None = None) -> Format:
-    """The row that writes this name, or this suffix."""
-    able = [row for row in FORMATS if row.writer is not None]
-    for row in able:
-        if row.name == format or (format is None and path.suffix.lower() in row.suffixes):
-            return row
-    known = ", ".join(row.name for row in able)
-    said = repr(format) if format else f"suffix {path.suffix!r}"
-    raise UnknownFormat(path, f"no writer for {said}", expected=f"one of {known}")
-
-
-def sniffed(path: Path) -> Format | None:
-    """The row that the content names; the suffix breaks a tie."""
-    with path.open("rb") as file:
-        head = file.read(sniff.HEAD)
-    size = path.stat().st_size
-    found = [row for row in FORMATS if row.sniffer is not None and row.sniffer(head, size)]
-    suffix = path.suffix.lower()
-    return min(found, key=lambda row: suffix not in row.suffixes, default=None)
-
-
-def _chosen(path: Path, format: str | None) -> Format:
     try:
         if path.is_dir():
             raise ReadError(path, "is a directory", expected="a file")
@@ -266,48 +155,26 @@ def _chosen(path: Path, format: str | None) -> Format:
         raise ReadError(str(path).replace("\0", "\\0"), f"is no name of a file: {why}") from None
 
 
-def _guarded(row: Format, path: Path, ledger: Ledger) -> Mesh:
-    """The reader's answer; what a broken file makes of arrays or memory is the file's error."""
-    reader = row.load_reader()
-    try:
-        return reader(path, ledger)
-    except OSError as why:
-        raise ReadError(path, f"cannot be read: {why.strerror or why}") from None
-    except MeshError as why:
-        raise ReadError(path, f"holds no sound mesh: {why}") from None
-    except MemoryError:
-        raise ReadError(path, "needs more memory than there is") from None
+def writer_for(path: Path, format: str | None = None) -> Format:
+    """The row that writes this name, or this suffix.
 
-
-def _note_unfinite(mesh: Mesh, ledger: Ledger) -> None:
-    """Points that are nowhere are read as they are, and named."""
-    bad = int((~mesh.points.isfinite()).any(1).sum())
-    if bad:
-        ledger.kept("points", "not finite", bad, "their coordinates are NaN or infinite")
-
-
-@contextmanager
-def _placed(path: Path) -> Iterator[Path]:
-    """A name in a fresh sibling directory; what is written there moves into place at the end.
-
-    A writer may make files beside its own (the blocks of a vtm); its own is moved last.
+    Raises:
+        UnknownFormat: there is none.
     """
-    if path.is_dir():
-        raise WriteError(path, "is a directory", expected="a file name")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    except OSError as why:
-        raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
-    try:
-        yield work / path.name
-        others = sorted(p for p in work.iterdir() if p.name != path.name)
-        for made in (*others, work / path.name):
-            target = path.parent / made.name
-            if target.is_dir():
-                shutil.rmtree(target)
-            os.replace(made, target)
-    except OSError as why:
-        raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    able = [row for row in FORMATS if row.writer is not None]
+    for row in able:
+        if row.name == format or (format is None and path.suffix.lower() in row.suffixes):
+            return row
+    known = ", ".join(row.name for row in able)
+    said = repr(format) if format else f"suffix {path.suffix!r}"
+    raise UnknownFormat(path, f"no writer for {said}", expected=f"one of {known}")
+
+
+def sniffed(path: Path) -> Format | None:
+    """The row that the content names; the suffix breaks a tie."""
+    with path.open("rb") as file:
+        head = file.read(sniff.HEAD)
+    size = path.stat().st_size
+    found = [row for row in FORMATS if row.sniffer is not None and row.sniffer(head, size)]
+    suffix = path.suffix.lower()
+    return min(found, key=lambda row: suffix not in row.suffixes, default=None)

@@ -55,7 +55,8 @@ def convert_case(work: Conversion) -> dict[str, Any]:
     """
     import torch
 
-    from meshkit.readers.formats import read, write
+    from meshkit.readers.reading import read
+    from meshkit.readers.writing import write
 
     torch.set_num_threads(work.threads)
     case, options = work.case, work.options

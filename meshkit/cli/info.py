@@ -34,7 +34,7 @@ def info(
 
 def _facts(question: tuple[str, str | int | float]) -> dict[str, Any]:
     from meshkit.cli.facts import facts_of
-    from meshkit.readers.formats import read
+    from meshkit.readers.reading import read
 
     file, moment = question
     return facts_of(read(file, time=moment))

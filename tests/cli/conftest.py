@@ -11,7 +11,7 @@ from meshkit.fields import nested
 from meshkit.info import MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
-from meshkit.readers.formats import write
+from meshkit.readers.writing import write
 from meshkit.regions import Region
 
 # A child finds this module by the parent's sys.path; what it does goes by the input's name.

@@ -19,7 +19,8 @@ import torch
 from meshkit.cli import main
 from meshkit.cli.receipts import NAME
 from meshkit.making import make_mesh
-from meshkit.readers.formats import read, write
+from meshkit.readers.reading import read
+from meshkit.readers.writing import write
 from tests.cli.conftest import small
 
 Capture = pytest.CaptureFixture[str]

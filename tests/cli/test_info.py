@@ -12,7 +12,7 @@ from meshkit.cli import main
 from meshkit.fields import nested
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
-from meshkit.readers.formats import write
+from meshkit.readers.writing import write
 from meshkit.regions import Region
 from tests.cli.conftest import small
 

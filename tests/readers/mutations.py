@@ -8,7 +8,7 @@ from pathlib import Path
 
 from meshkit.errors import MeshkitError
 from meshkit.mesh import Mesh
-from meshkit.readers.formats import read
+from meshkit.readers.reading import read
 
 
 def mutations(data: bytes, n: int = 100, seed: int = 0) -> Iterator[bytes]:

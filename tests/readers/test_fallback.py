@@ -10,8 +10,8 @@ import torch
 from meshkit.errors import MissingPackage, ReadError, UnknownFormat
 from meshkit.mesh import Mesh
 from meshkit.readers import fallback
-from meshkit.readers.formats import read
 from meshkit.readers.interop.meshio import to_meshio
+from meshkit.readers.reading import read
 from meshkit.report import Ledger
 from tests.meshes import hanging_polyhedron, kuhn_cube, square_triangles, tetrahedron, wedge_column
 from tests.readers.mutations import survives

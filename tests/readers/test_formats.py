@@ -12,7 +12,9 @@ from meshkit.errors import LossError, MeshError, ReadError, UnknownFormat, Write
 from meshkit.info import MeshInfo
 from meshkit.mesh import Mesh
 from meshkit.readers import formats
-from meshkit.readers.formats import FORMATS, Format, read, read_series, write, writer_for
+from meshkit.readers.formats import FORMATS, Format, writer_for
+from meshkit.readers.reading import read, read_series
+from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
 from tests.meshes import cube_surface, differences, one_of_each, tetrahedron
 

@@ -15,7 +15,7 @@ import torch
 
 from meshkit.errors import ReadError
 from meshkit.mesh import Mesh
-from meshkit.readers.formats import read
+from meshkit.readers.reading import read
 from tests.readers.mutations import survives
 
 FLOAT, BYTE, UBYTE, SHORT, USHORT, UINT = 5126, 5120, 5121, 5122, 5123, 5125

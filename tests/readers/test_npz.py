@@ -15,7 +15,8 @@ from meshkit.errors import MeshkitError, ReadError, WriteError
 from meshkit.info import FieldInfo, Grid, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
-from meshkit.readers.formats import read, write
+from meshkit.readers.reading import read
+from meshkit.readers.writing import write
 from meshkit.regions import Region
 from tests.meshes import (
     OTHER_DTYPES,

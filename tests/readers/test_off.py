@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from meshkit.errors import ReadError
-from meshkit.readers.formats import read
+from meshkit.readers.reading import read
 from tests.readers.mutations import survives
 
 SQUARE = "0 0 0\n1 0 0\n1 1 0\n0 1 0\n"

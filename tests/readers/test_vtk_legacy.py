@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from meshkit.errors import MeshkitError, ReadError, WriteError
 from meshkit.info import FieldInfo, Grid, MeshInfo
 from meshkit.mesh import Mesh
-from meshkit.readers.formats import read, write
+from meshkit.readers.reading import read
 from meshkit.readers.vtk_legacy.words import encoded
+from meshkit.readers.writing import write
 from meshkit.regions import Region
 from tests.meshes import (
     differences,

@@ -13,9 +13,10 @@ from meshkit.errors import ReadError
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
-from meshkit.readers.formats import read, write
+from meshkit.readers.reading import read
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.objects import to_poly, to_unstructured
+from meshkit.readers.writing import write
 from meshkit.regions import Region
 from tests.meshes import cube_hexes, hanging_polyhedron
 from tests.readers.mutations import survives

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from meshkit.errors import ReadError
-from meshkit.readers.formats import read
+from meshkit.readers.reading import read
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.markup import opened
 from meshkit.readers.vtk.payload import Payload

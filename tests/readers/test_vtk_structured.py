@@ -13,7 +13,7 @@ from meshkit.errors import ReadError
 from meshkit.info import Grid
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
-from meshkit.readers.formats import read
+from meshkit.readers.reading import read
 from tests.meshes import differences
 from tests.readers.mutations import survives
 from tests.readers.vtk_saving import ENCODINGS, by_vtk, saved

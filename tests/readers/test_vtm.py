@@ -13,8 +13,9 @@ from hypothesis import given, strategies as st
 from meshkit.errors import ReadError
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
-from meshkit.readers.formats import read, write
+from meshkit.readers.reading import read
 from meshkit.readers.vtk.objects import to_poly, to_unstructured
+from meshkit.readers.writing import write
 from meshkit.regions import Region
 from tests.meshes import (
     NAMES,

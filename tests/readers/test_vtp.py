@@ -13,9 +13,10 @@ from meshkit.errors import LossError
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
-from meshkit.readers.formats import read, write
+from meshkit.readers.reading import read
 from meshkit.readers.vtk.objects import to_poly
 from meshkit.readers.vtk.poly import POLY_TYPES
+from meshkit.readers.writing import write
 from meshkit.regions import Region
 from tests.meshes import differences, one_of_each, random_meshes
 from tests.readers.mutations import survives

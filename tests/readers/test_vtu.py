@@ -13,10 +13,11 @@ from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
-from meshkit.readers.formats import read, write
+from meshkit.readers.reading import read
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.objects import to_unstructured
 from meshkit.readers.vtk.xml import read_data, write_data
+from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.report import Ledger
 from tests.meshes import NAMES, differences, hanging_polyhedron, one_of_each, random_meshes
