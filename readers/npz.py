@@ -73,9 +73,7 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
         WriteError: an attribute is not JSON, or a tensor is sparse or quantized.
     """
     flat, meta = view.parts_of(mesh)
-    report = meta["info"].pop("report")
-    if report:
-        ledger.dropped("info", "report", len(report), "a history, not the mesh", loss=False)
+    meta["info"].pop("report")  # of another reading
     arrays, dtypes = {}, []
     for at, x in flat.items():
         if x.layout != torch.strided or x.is_quantized:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
@@ -308,6 +308,7 @@ def test_arrays_where_vtk_reads_none_are_counted(tmp_path: Path) -> None:
 # --- written by us -------------------------------------------------------------------------------
 
 
+@settings(max_examples=200)
 @given(mesh=random_meshes())
 def test_any_mesh_comes_back_bit_for_bit(
     tmp_path_factory: pytest.TempPathFactory, mesh: Mesh
