@@ -7,15 +7,17 @@ becomes one ReadError; what it warns of is counted as a loss.
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
 import re
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from meshkit.errors import MissingPackage, ReadError, UnknownFormat
 from meshkit.mesh import Mesh
@@ -79,7 +81,7 @@ def _in_own_process(path: Path) -> tuple[meshio.Mesh, str]:
     more = {"COLUMNS": "10000", "NO_COLOR": "1", "OPENBLAS_NUM_THREADS": "1"}
     more["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
     with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder, "mesh")
+        result = Path(folder, "mesh.npz")
         command = [sys.executable, str(_PROGRAM), str(path), str(result), f"{seconds}", f"{memory}"]
         try:
             done = subprocess.run(
@@ -94,7 +96,7 @@ def _in_own_process(path: Path) -> tuple[meshio.Mesh, str]:
             raise _stuck(path, seconds) from None
         out, err = (_plain(stream) for stream in (done.stdout, done.stderr))
         if done.returncode == 0:
-            return pickle.loads(result.read_bytes()), " ".join(f"{out}\n{err}".split())
+            return _unpacked(result), " ".join(f"{out}\n{err}".split())
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         raise _stuck(path, seconds)
     if done.returncode < 0:
@@ -105,6 +107,30 @@ def _in_own_process(path: Path) -> tuple[meshio.Mesh, str]:
         raise MissingPackage(f"{path}: meshio", missing.group(1))
     reason = " ".join(reason.replace("meshio._exceptions.", "").split())
     raise ReadError(path, f"meshio cannot read it ({reason[:300]})", expected="a sound file")
+
+
+def _unpacked(result: Path) -> meshio.Mesh:
+    """The mesh that the process wrote."""
+    import meshio
+
+    with np.load(result, allow_pickle=False) as archive:
+        said = json.loads(archive["json"].tobytes())
+
+        def back(value: Any) -> Any:
+            if isinstance(value, list):
+                return [back(item) for item in value]
+            if not isinstance(value, dict):
+                return value
+            if "array" in value:
+                return archive[value["array"]]
+            return {back(key): back(item) for key, item in value["dict"]}
+
+        parts = {part: back(value) for part, value in said.items()}
+    cells = [meshio.CellBlock(kind, data) for kind, data in parts.pop("cells")]
+    mesh = meshio.Mesh(parts.pop("points"), cells)
+    for part, value in parts.items():
+        setattr(mesh, part, value)
+    return mesh
 
 
 def _stuck(path: Path, seconds: int) -> ReadError:
