@@ -197,14 +197,28 @@ class Cells(_Topology):
     @property
     def present(self) -> tuple[int, ...]:
         """The type numbers that occur, ascending."""
-        return self.memo("present", lambda: tuple(torch.unique(self.types).tolist()))
+        return tuple(self._histogram)
+
+    @property
+    def _histogram(self) -> dict[int, int]:
+        """How many cells of each type number, ascending."""
+
+        def count() -> dict[int, int]:
+            if len(self) == 0:
+                return {}
+            low, high = (int(x) for x in torch.aminmax(self.types))
+            if low == high:
+                return {low: len(self)}
+            numbers = torch.bincount(self.types.int()).tolist()
+            return {number: n for number, n in enumerate(numbers) if n}
+
+        return self.memo("histogram", count)
 
     @property
     def counts(self) -> dict[str, int]:
         """How many cells of each type, by name; an unknown type by its number."""
-        numbers = torch.bincount(self.types.int(), minlength=256).tolist() if len(self) else []
         return {
-            CELL_TYPES[t].name if t in CELL_TYPES else str(t): n for t, n in enumerate(numbers) if n
+            CELL_TYPES[t].name if t in CELL_TYPES else str(t): n for t, n in self._histogram.items()
         }
 
     @property

@@ -218,7 +218,7 @@ def _all_polyhedra(polyhedra: Polyhedra) -> Cells:
 
 def _paired(cells: Cells) -> Cells:
     """Refuse polyhedra without faces and faces without polyhedra."""
-    wanted = int((cells.types == POLYHEDRON).sum())
+    wanted = len(cells.polyhedron_ids) if POLYHEDRON in cells.present else 0
     found = 0 if cells.polyhedra is None else len(cells.polyhedra)
     if wanted != found:
         raise MeshError(f"polyhedra: expected faces of {wanted} type-42 cells, found {found}")

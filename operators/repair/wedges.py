@@ -30,9 +30,11 @@ def wedges_upright(cells: Cells, points: Tensor) -> tuple[Cells, dict[int, int]]
         reordered.
     """
     turned: dict[int, int] = {}
+    if not any(_is_wedge(number) for number in cells.present) or points.shape[1] < 3:
+        return cells, turned
     ids = cells.connectivity
     for block in cells.blocks:
-        if CELL_TYPES[block.type].shape != "wedge" or points.shape[1] < 3:
+        if not _is_wedge(block.type):
             continue
         corners = points[block.connectivity[:, :6].long()]
         base = torch.linalg.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -50,6 +52,10 @@ def wedges_upright(cells: Cells, points: Tensor) -> tuple[Cells, dict[int, int]]
             ids[places] = block.connectivity[rows][:, order]
         turned[block.type] = turned.get(block.type, 0) + len(block.ids)
     return (replace(cells, connectivity=ids) if turned else cells), turned
+
+
+def _is_wedge(number: int) -> bool:
+    return number in CELL_TYPES and CELL_TYPES[number].shape == "wedge"
 
 
 Degrees = tuple[int, int, int] | None

@@ -139,7 +139,7 @@ def refuse_unsound(data: VtkData, path: Path) -> None:
         if len(used) and (used.min() < 0 or used.max() >= n_points):
             bad = int(used.min()) if used.min() < 0 else int(used.max())
             raise fail(f"point id {bad}", place, f"ids from 0 to {n_points - 1}")
-    wanted = int((data.types == POLYHEDRON).sum())
+    wanted = int(np.count_nonzero(data.types == POLYHEDRON))
     found = 0 if data.polyhedra is None else len(data.polyhedra[0]) - 1
     if wanted != found:
         raise fail(f"{found} polyhedra have faces", "cells", f"{wanted}")
@@ -154,7 +154,11 @@ def refuse_unsound(data: VtkData, path: Path) -> None:
 
 def _distinct_sizes(data: VtkData) -> list[tuple[int, int]]:
     """Each (type, size) that occurs."""
-    sizes = np.diff(data.offsets).astype(np.int64)
-    width = int(sizes.max()) + 1
-    keys = np.unique(data.types.astype(np.int64) * width + sizes)
-    return [divmod(int(key), width) for key in keys]
+    types, sizes = data.types, np.diff(data.offsets)
+    low, high = int(sizes.min()), int(sizes.max())
+    if low == high and types.min() == types.max():
+        return [(int(types[0]), low)]
+    width = high + 1
+    keys = types.astype(np.int64) * width + sizes
+    found = np.flatnonzero(np.bincount(keys)) if width < 4096 else np.unique(keys)
+    return [divmod(int(key), width) for key in found]
