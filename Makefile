@@ -9,9 +9,11 @@ PYTHON ?= $(shell test -x $(VENV)/bin/python && echo $(VENV)/bin/python || echo 
 # One worker a core; beyond eight, importing torch costs more than the tests do.
 WORKERS ?= auto --maxprocesses 8
 PYTEST_ARGS ?=
+FUZZ_ARGS ?=
+BENCH_ARGS ?=
 PIP_INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo venv check format test wheel clean
+.PHONY: help demo venv check format test fuzz bench wheel clean
 .NOTPARALLEL:
 
 help:
@@ -41,6 +43,14 @@ format:
 
 test:
 	$(PYTHON) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+# Damaged files of every format; FUZZ_ARGS="--mutations 3000 .vtu" for more.
+fuzz:
+	$(PYTHON) -m tests.fuzz $(FUZZ_ARGS)
+
+# Speed beside pyvista and meshio; BENCH_ARGS="--record" keeps the table.
+bench:
+	$(PYTHON) -m benchmarks $(BENCH_ARGS)
 
 wheel:
 	$(PYTHON) -m build --outdir dist

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from meshkit.errors import LossError, WriteError
+from meshkit.errors import LossError, MeshError, WriteError
 from meshkit.mesh import Mesh
 from meshkit.readers.formats import writer_for
 from meshkit.report import Ledger, Report
@@ -28,7 +28,7 @@ def write(
     The file appears whole or not at all: it is written beside its place and moved in.
 
     Args:
-        mesh: a mesh, or a series of one time.
+        mesh: a mesh, or a series where the format holds times (else a series of one time).
         path: the file; an existing one is replaced.
         format: a name in `FORMATS`; None goes by the suffix.
         allow_loss: write although the format cannot hold everything.
@@ -37,7 +37,10 @@ def write(
         LossError: the format cannot hold everything; nothing is written, the list is in it.
         UnknownFormat: no writer has that name or suffix.
         WriteError: the file cannot be written.
+        MeshError: it is no mesh.
     """
+    if not isinstance(mesh, Mesh | MeshSeries):
+        raise MeshError(f"write: expected a Mesh or a MeshSeries, found {type(mesh).__name__}")
     path = Path(path)
     row = writer_for(path, format)
     if isinstance(mesh, MeshSeries):
