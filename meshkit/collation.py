@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,33 +16,41 @@ from meshkit.fields import Path, cat, leaves, nested
 from meshkit.info import FieldInfo, FieldKey, MeshInfo
 from meshkit.mesh import DATA, Mesh
 from meshkit.regions import Region, Regions
+from meshkit.report import Ledger
 
 OFFSETS = ("point_offsets", "cell_offsets")
 
 
-def collate(meshes: Sequence[Mesh]) -> Mesh:
+def collate(meshes: Iterable[Mesh]) -> Mesh:
     """One mesh of several, side by side; nothing is merged or welded.
 
     Points, cells, faces and their fields follow each other; `global_data` gets int64
     `point_offsets` and `cell_offsets` [n + 1], and every other global value is stacked [n, ...].
     Regions join by name and entity, numbered anew. Texts that differ in vocabulary are coded
-    anew over the union. Time, grid, source and report are each mesh's own and are left out
-    (time is kept where all agree).
+    anew over the union. Grid, source and report are each mesh's own and are left out. Time,
+    attributes and what regions are stay where all agree; where not, the report counts them.
 
     Raises:
         MeshError: there are no meshes, or they differ in dimension, dtype, device, length unit,
             frame, fields, units of fields, or in having faces.
     """
+    if isinstance(meshes, Mesh) or not isinstance(meshes, Iterable):
+        raise MeshError(f"collate: expected several meshes, found {type(meshes).__name__}")
+    meshes = list(meshes)
+    for i, mesh in enumerate(meshes):
+        if not isinstance(mesh, Mesh):
+            raise MeshError(f"collate: mesh {i}: expected a Mesh, found {type(mesh).__name__}")
     if not meshes:
         raise MeshError("collate: expected at least one mesh, found none")
     first = meshes[0]
     for i, mesh in enumerate(meshes[1:], 1):
         _same(f"mesh {i}", first, mesh)
+    ledger = Ledger()
     point_shift = _starts([m.n_points for m in meshes])
     cell_shift = _starts([m.n_cells for m in meshes])
     face_shift = _starts([0 if m.faces is None else len(m.faces) for m in meshes])
     words = _vocabularies(meshes)
-    fields = {what: _joined(what, [_recoded(m, what, words) for m in meshes]) for what in DATA[:3]}
+    fields = {what: _joined([_recoded(m, what, words) for m in meshes]) for what in DATA[:3]}
     globals_ = _stacked([_recoded(m, "global_data", words) for m in meshes])
     for name, starts in zip(OFFSETS, (point_shift, cell_shift), strict=True):
         if name in globals_:
@@ -51,25 +59,31 @@ def collate(meshes: Sequence[Mesh]) -> Mesh:
             )
         globals_[name] = torch.tensor(starts, device=first.device)
     shifts = {"point": point_shift, "edge": point_shift, "cell": cell_shift, "face": face_shift}
-    times = {m.info.time for m in meshes}
     info = MeshInfo(
         length_unit=first.info.length_unit,
         frame=first.info.frame,
-        time=first.info.time if len(times) == 1 else None,
+        time=_agreed("info", "time", [m.info.time for m in meshes], None, ledger),
         fields=_field_infos(meshes, words),
-        attributes=first.info.attributes
-        if all(m.info.attributes == first.info.attributes for m in meshes)
-        else {},
+        attributes=_agreed("info", "attributes", [m.info.attributes for m in meshes], {}, ledger),
     )
+    regions = _regions(meshes, shifts, cell_shift, words, ledger)
     return Mesh(
         points=torch.cat([m.points for m in meshes]),
         cells=_cells([m.cells for m in meshes], point_shift),
         faces=_faces([m.faces for m in meshes if m.faces is not None], point_shift, cell_shift),
         **fields,
         global_data=globals_,  # type: ignore[arg-type]
-        regions=_regions(meshes, shifts, cell_shift),
-        info=info,
+        regions=regions,
+        info=info.noting(ledger.report()),
     )
+
+
+def _agreed(what: str, name: str, said: Sequence[Any], none: Any, ledger: Ledger) -> Any:
+    """What all say, or `none`, counted, where they differ."""
+    if all(one == said[0] for one in said):
+        return said[0]
+    ledger.dropped(what, name, len(said), "the meshes differ in it")
+    return none
 
 
 def _starts(counts: Sequence[int]) -> list[int]:
@@ -107,8 +121,11 @@ def _same(what: str, a: Mesh, b: Mesh) -> None:
                     f"collate: {what}: {home} {name!r} is {y.dtype} {list(y.shape)}, "
                     f"in the first {x.dtype} {list(x.shape)}"
                 )
-            known = [replace(m.info.field(home, *path), vocabulary=None) for m in (a, b)]
-            if known[0] != known[1]:
+            full = [m.info.field(home, *path) for m in (a, b)]
+            known = [replace(f, vocabulary=None) for f in full]
+            texts = [f.vocabulary is not None for f in full]
+            if known[0] != known[1] or texts[0] != texts[1]:
+                known = [f if has else k for f, k, has in zip(full, known, texts, strict=True)]
                 raise MeshError(
                     f"collate: {what}: {home} {name!r} means {known[1]}, in the first {known[0]}"
                 )
@@ -185,15 +202,20 @@ def _recode(x: Tensor, old: Sequence[str], new: Sequence[str]) -> Tensor:
 
 
 def _recoded(mesh: Mesh, home: str, words: dict[FieldKey, tuple[str, ...]]) -> dict[Path, Tensor]:
-    out = {}
-    for path, x in leaves(getattr(mesh, home)):
-        new = words.get((home, *path))
-        old = mesh.info.field(home, *path).vocabulary or ()
-        out[path] = x if new is None else _recode(x, old, new)
-    return out
+    return {
+        path: _over_union(x, mesh, (home, *path), words) for path, x in leaves(getattr(mesh, home))
+    }
 
 
-def _joined(what: str, parts: Sequence[dict[Path, Tensor]]) -> Any:
+def _over_union(
+    x: Tensor, mesh: Mesh, key: FieldKey, words: dict[FieldKey, tuple[str, ...]]
+) -> Tensor:
+    """A field with its texts coded over those of all meshes."""
+    new = words.get(key)
+    return x if new is None else _recode(x, mesh.info.field(*key).vocabulary or (), new)
+
+
+def _joined(parts: Sequence[dict[Path, Tensor]]) -> Any:
     return nested({path: cat([p[path] for p in parts]) for path in parts[0]})
 
 
@@ -202,23 +224,35 @@ def _stacked(parts: Sequence[dict[Path, Tensor]]) -> dict[str, Any]:
 
 
 def _regions(
-    meshes: Sequence[Mesh], shifts: dict[str, list[int]], cell_shift: Sequence[int]
+    meshes: Sequence[Mesh],
+    shifts: dict[str, list[int]],
+    cell_shift: Sequence[int],
+    words: dict[FieldKey, tuple[str, ...]],
+    ledger: Ledger,
 ) -> Regions:
     keys = dict.fromkeys((r.name, r.entity) for m in meshes for r in m.regions)
     out = []
-    for name, entity in keys:
+    for key in keys:
         found = [
-            (i, r)
-            for i, m in enumerate(meshes)
-            for r in m.regions
-            if (r.name, r.entity) == (name, entity)
+            (i, r) for i, m in enumerate(meshes) for r in m.regions if (r.name, r.entity) == key
         ]
-        out.append(_region(found, shifts, cell_shift))
+        tables = [
+            {
+                path: _over_union(x, meshes[i], ("regions", *key, *path), words)
+                for path, x in (leaves(r.data) if r.data is not None else ())
+            }
+            for i, r in found
+        ]
+        out.append(_region(found, tables, shifts, cell_shift, ledger))
     return Regions(out)
 
 
 def _region(
-    found: Sequence[tuple[int, Region]], shifts: dict[str, list[int]], cell_shift: Sequence[int]
+    found: Sequence[tuple[int, Region]],
+    tables: Sequence[dict[Path, Tensor]],
+    shifts: dict[str, list[int]],
+    cell_shift: Sequence[int],
+    ledger: Ledger,
 ) -> Region:
     first = found[0][1]
     if first.entity == "side":
@@ -232,30 +266,27 @@ def _region(
         ids = _shifted([r.ids for _, r in found], [*(shift[i] for i, _ in found), shift[-1]])
     flip = None
     if any(r.flip is not None for _, r in found):
+        none = [torch.zeros(len(r), dtype=torch.bool, device=r.ids.device) for _, r in found]
         flip = torch.cat(
-            [
-                torch.zeros(len(r), dtype=torch.bool, device=r.ids.device)
-                if r.flip is None
-                else r.flip
-                for _, r in found
-            ]
+            [n if r.flip is None else r.flip for n, (_, r) in zip(none, found, strict=True)]
         )
-    tables = [dict(leaves(r.data)) if r.data is not None else {} for _, r in found]
     data: Any = None
     if any(tables):
         if any(set(t) != set(tables[0]) for t in tables):
             raise MeshError(f"collate: region {first.name!r}: its fields are not in every mesh")
-        data = nested({path: cat([t[path] for t in tables]) for path in tables[0]})
-    same_id = all(r.source_id == first.source_id for _, r in found)
-    return first.replace(
-        ids=ids,
-        flip=flip,
-        data=data,
-        source_id=first.source_id if same_id else None,
-        attributes=first.attributes
-        if all(r.attributes == first.attributes for _, r in found)
-        else {},
-    )
+        data = _joined(tables)
+    traits: dict[str, Any] = {
+        trait: _agreed(
+            "region", f"{first.name}: {trait}", [getattr(r, trait) for _, r in found], none, ledger
+        )
+        for trait, none in (
+            ("kind", None),
+            ("attributes", {}),
+            ("source_id", None),
+            ("parent", None),
+        )
+    }
+    return first.replace(ids=ids, flip=flip, data=data, **traits)
 
 
 def _field_infos(

@@ -93,6 +93,8 @@ def freeze(
     """
     texts: dict[Path, tuple[str, ...]] = {}
     batch = [] if rows is None else [rows]
+    if given is not None and not isinstance(given, Mapping | TensorDictBase):
+        raise MeshError(f"{what}: expected fields by name, found {type(given).__name__}")
 
     def copied(fields: Fields, path: Path) -> TensorDictBase:
         out: dict[str, Any] = {}
@@ -117,20 +119,69 @@ def freeze(
 
 
 def _tensor(what: str, at: Path, value: Any, texts: dict[Path, tuple[str, ...]]) -> Tensor:
+    name = f"{what} {'/'.join(at)!r}"
     if isinstance(value, Tensor):
-        return value
+        return plain_tensor(name, value)
+    words = _words(name, value)
+    if words is None:
+        return tensor_of(name, value)
+    codes, texts[at] = encode_texts(words.ravel().tolist())
+    return codes.reshape(words.shape)
+
+
+def _words(name: str, value: Any) -> np.ndarray[Any, Any] | None:
+    """Texts as an array of str, from str or UTF-8 bytes; None where they are no texts."""
+    array = _array(value)
+    if array.dtype.kind == "S":
+        try:
+            return np.char.decode(array, "utf-8")
+        except UnicodeDecodeError as why:
+            raise MeshError(f"{name}: expected UTF-8, found {why.object!r}") from None
+    return array if array.dtype.kind in "UT" else None
+
+
+def _array(value: Any) -> np.ndarray[Any, Any]:
     try:
-        array = np.asarray(value)
-    except ValueError:
-        array = np.asarray(None)
-    if array.dtype.kind in "US":
-        codes, texts[at] = encode_texts(array.ravel().tolist())
-        return codes.reshape(array.shape)
-    if array.dtype.kind not in "biufc":
-        raise MeshError(f"{what} {'/'.join(at)!r}: expected a tensor, found {type(value).__name__}")
-    if array.dtype.byteorder not in "=|" or not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return torch.from_numpy(np.array(array, copy=not array.flags.writeable or array.ndim == 0))
+        return np.asanyarray(value)
+    except (TypeError, ValueError):  # rows of different lengths, objects of odd kinds
+        return np.asarray(None)
+
+
+def plain_tensor(name: str, x: Tensor) -> Tensor:
+    """The tensor, where it is dense and its numbers are its own.
+
+    Raises:
+        MeshError: it is sparse, nested or quantized.
+    """
+    if x.layout != torch.strided or x.is_nested or x.is_quantized:
+        kind = "quantized" if x.is_quantized else "nested" if x.is_nested else str(x.layout)
+        raise MeshError(f"{name}: expected a dense tensor, found one that is {kind}")
+    return x
+
+
+def tensor_of(name: str, value: Any) -> Tensor:
+    """A dense tensor of the numbers in an array or in lists; shared where the array allows.
+
+    Read-only, reversed and foreign-endian arrays are copied; masked floats become NaN.
+
+    Raises:
+        MeshError: they are no numbers, of a dtype torch lacks, ragged, or masked integers.
+    """
+    if isinstance(value, Tensor):
+        return plain_tensor(name, value)
+    array = _array(value)
+    kind = array.dtype.kind
+    if kind not in "biufc" or array.dtype.itemsize > (16 if kind == "c" else 8):
+        found = type(value).__name__ if kind == "O" else array.dtype
+        raise MeshError(f"{name}: expected a tensor, found {found}")
+    if isinstance(array, np.ma.MaskedArray):
+        if np.ma.is_masked(array) and kind not in "fc":
+            raise MeshError(f"{name}: expected every value, found masked integers")
+        array = array.filled(np.nan) if kind in "fc" else np.asarray(array)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.ndim == 0 or not array.flags.writeable or any(step < 0 for step in array.strides):
+        array = np.array(array)
+    return torch.from_numpy(np.asarray(array))
 
 
 def encode_texts(texts: Sequence[str]) -> tuple[Tensor, tuple[str, ...]]:
@@ -142,6 +193,16 @@ def encode_texts(texts: Sequence[str]) -> tuple[Tensor, tuple[str, ...]]:
     known: dict[str, int] = {}
     codes = [known.setdefault(text, len(known)) for text in texts]
     return torch.tensor(codes, dtype=torch.int32), tuple(known)
+
+
+def are_codes(x: Tensor, n: int) -> bool:
+    """Whether a tensor can be codes of n texts: integers from -1 (missing) to n - 1."""
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+        return False
+    if x.numel() == 0:
+        return True
+    low, high = (int(end) for end in torch.aminmax(x.long()))
+    return low >= -1 and high < n
 
 
 def decode_texts(codes: Tensor, vocabulary: Sequence[str], missing: str = "") -> list[str]:

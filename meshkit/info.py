@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, SupportsFloat
 
+from meshkit.errors import MeshError
+from meshkit.jsonable import plain
 from meshkit.report import Report
 
 FieldKey = tuple[str, ...]
@@ -36,6 +38,9 @@ class FieldInfo:
     vocabulary: tuple[str, ...] | None = None
     components: tuple[str, ...] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", plain("field attributes", self.attributes))
 
     def to_json(self) -> dict[str, Any]:
         """What differs from the default, as JSON can say it."""
@@ -104,8 +109,16 @@ class MeshInfo:
     report: Report = field(default_factory=Report)
 
     def __post_init__(self) -> None:
+        for what in ("length_unit", "frame"):
+            text = getattr(self, what)
+            if text is not None and not isinstance(text, str):
+                raise MeshError(f"info.{what}: expected text or None, found {text!r}")
+        if self.time is not None:
+            if isinstance(self.time, bool | str) or not isinstance(self.time, SupportsFloat):
+                raise MeshError(f"info.time: expected a number or None, found {self.time!r}")
+            object.__setattr__(self, "time", float(self.time))
         object.__setattr__(self, "fields", dict(self.fields))
-        object.__setattr__(self, "attributes", dict(self.attributes))
+        object.__setattr__(self, "attributes", plain("info.attributes", self.attributes))
 
     def replace(self, **parts: Any) -> MeshInfo:
         """The same with some parts exchanged."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ import torch
 from torch import Tensor
 
 from meshkit import csr
-from meshkit.cells import Cells, Polyhedra, brief
+from meshkit.cells import Cells, Polyhedra, brief, need_ids
 from meshkit.celltypes import POLYHEDRON, cell_type
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
-from meshkit.fields import Fields
+from meshkit.fields import Fields, tensor_of
 from meshkit.info import MeshInfo
 from meshkit.mesh import Mesh, need_points
 from meshkit.regions import Region, Regions
@@ -82,35 +83,19 @@ def make_mesh(
 
 
 def _points(points: Any) -> Tensor:
-    if isinstance(points, Tensor):
-        return points
-    array = _array("points", points)
-    if array.dtype.kind in "biu" or not isinstance(points, np.ndarray):
-        array = array.astype(np.float64)
-    return torch.from_numpy(np.require(array, requirements=["W"]))
-
-
-def _array(what: str, given: Any) -> np.ndarray[Any, Any]:
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise MeshError(f"{what}: expected rows of one length") from None
-    if array.dtype.kind not in "biuf":
-        raise MeshError(f"{what}: expected numbers, found {array.dtype}")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    at = tensor_of("points", points)
+    if isinstance(points, Tensor) or (isinstance(points, np.ndarray) and at.is_floating_point()):
+        return at
+    return at.double() if not at.is_complex() else at
 
 
 def _ids(what: str, given: Any, device: torch.device) -> Tensor:
     """Ids of any shape as int32 or int64."""
-    if isinstance(given, Tensor):
-        ids = given
-    else:
-        array = _array(what, given)
-        if array.size == 0:
-            array = array.astype(np.int64)
-        if array.dtype.kind == "u":
-            array = array.astype(np.int64)
-        ids = torch.from_numpy(np.require(array, requirements=["W"])).to(device)
+    ids = tensor_of(what, given)
+    if not isinstance(given, Tensor):
+        ids = ids.to(device)
+        if ids.numel() == 0:
+            ids = ids.long()
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise MeshError(f"{what}: expected integer ids, found {brief(ids)}")
     return ids if ids.dtype in (torch.int32, torch.int64) else ids.long()
@@ -118,18 +103,39 @@ def _ids(what: str, given: Any, device: torch.device) -> Tensor:
 
 def _types(types: Any, n: int, device: torch.device) -> Tensor:
     """uint8 [n] from one type or one a row, by name or number."""
-    if isinstance(types, str | int | np.integer):
+    if isinstance(types, str | int | np.integer) and not isinstance(types, bool):
         number = cell_type(types if isinstance(types, str) else int(types)).number
         return torch.full((n,), number, dtype=torch.uint8, device=device)
-    if isinstance(types, Tensor | np.ndarray) and np.asarray(types.shape).size == 1:
-        numbers = torch.as_tensor(types, device=device)
+    if isinstance(types, Tensor) or getattr(getattr(types, "dtype", None), "kind", "U") != "U":
+        numbers = _ids("types", types, device)
     else:
-        numbers = torch.tensor([cell_type(t).number for t in types], device=device)
+        numbers = torch.tensor([_type_number(t) for t in _rows("types", types)], device=device)
     if numbers.shape != (n,):
         raise MeshError(f"types: expected {n}, one a cell, found {list(numbers.shape)}")
     if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) <= 255:
         raise MeshError("types: expected VTK numbers from 0 to 255")
     return numbers.to(torch.uint8)
+
+
+def _type_number(of: Any) -> int:
+    if isinstance(of, str):
+        return cell_type(str(of)).number
+    return cell_type(_whole("types", of)).number
+
+
+def _whole(what: str, number: Any) -> int:
+    """An integer, and nothing that would have to be rounded to one."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise MeshError(f"{what}: expected integers, found {number!r}") from None
+
+
+def _rows(what: str, given: Any) -> list[Any]:
+    """What is in a sequence; a text is none."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise MeshError(f"{what}: expected a list, found {given!r}")
+    return list(given)
 
 
 def _cells(cells: Any, types: Any, offsets: Any, polyhedra: Any, points: Tensor) -> Cells:
@@ -149,9 +155,12 @@ def _cells(cells: Any, types: Any, offsets: Any, polyhedra: Any, points: Tensor)
         if types is None:
             raise MeshError("types: expected one a cell beside offsets, found none")
         ends = _ids("offsets", offsets, device)
+        need_ids("offsets", ends)
         flat = _ids("cells", cells, device)
         return _paired(Cells(_types(types, max(len(ends) - 1, 0), device), ends, flat, given))
-    if not isinstance(cells, Tensor | np.ndarray) and len({len(row) for row in cells}) > 1:
+    if not isinstance(cells, Tensor | np.ndarray):
+        cells = [_rows("cells", row) for row in _rows("cells", cells)]
+    if isinstance(cells, list) and len({len(row) for row in cells}) > 1:
         if types is None:
             raise MeshError("types: expected one a cell for rows of different lengths, found none")
         lengths = torch.tensor([len(row) for row in cells], device=device)
@@ -184,14 +193,17 @@ def _cells(cells: Any, types: Any, offsets: Any, polyhedra: Any, points: Tensor)
 def _polyhedra(given: Any, device: torch.device) -> Polyhedra | None:
     if given is None or isinstance(given, Polyhedra):
         return given
-    faces = [face for cell in given for face in cell]
+    cells = [_rows("polyhedra", cell) for cell in _rows("polyhedra", given)]
+    faces = [_rows("polyhedra: a face", face) for cell in cells for face in cell]
 
     def ends(lengths: Sequence[int]) -> Tensor:
         return csr.offsets_of(torch.tensor(lengths, dtype=torch.int64, device=device))
 
-    ids = [int(i) for face in faces for i in face]
+    ids = [_whole("polyhedra", i) for face in faces for i in face]
+    if ids and max(map(abs, ids)) > torch.iinfo(torch.int64).max:
+        raise MeshError(f"polyhedra: point id {max(ids, key=abs)} does not fit 64 bits")
     return Polyhedra(
-        ends([len(cell) for cell in given]),
+        ends([len(cell) for cell in cells]),
         ends([len(face) for face in faces]),
         torch.tensor(ids, dtype=torch.int64, device=device),
     )

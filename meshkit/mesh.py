@@ -5,7 +5,7 @@ Nothing in this file computes geometry, and nothing here may import another room
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -16,8 +16,8 @@ from torch import Tensor
 from meshkit.cells import Cells, brief
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
-from meshkit.fields import Fields, freeze, mapped
-from meshkit.info import FieldInfo, MeshInfo
+from meshkit.fields import Fields, are_codes, freeze, leaves, mapped
+from meshkit.info import FieldInfo, FieldKey, MeshInfo
 from meshkit.regions import Region, Regions
 
 DATA: Final = ("point_data", "cell_data", "face_data", "global_data")
@@ -59,6 +59,15 @@ class Mesh:
 
     def __post_init__(self) -> None:
         need_points(self.points)
+        for what, held, kind in (
+            ("cells", self.cells, Cells),
+            ("faces", self.faces, Faces | None),
+            ("regions", self.regions, Regions),
+            ("info", self.info, MeshInfo),
+        ):
+            if not isinstance(held, kind):
+                name = getattr(kind, "__name__", "Faces")
+                raise MeshError(f"{what}: expected {name}, found {type(held).__name__}")
         device = self.points.device
         parts = [("cells", self.cells.types.device)]
         if self.faces is not None:
@@ -71,7 +80,12 @@ class Mesh:
         for what, rows in zip(DATA, self._rows(), strict=True):
             given = getattr(self, what)
             batch = torch.Size([] if rows is None else [rows])
-            if isinstance(given, TensorDictBase) and given.is_locked and given.batch_size == batch:
+            if (
+                isinstance(given, TensorDictBase)
+                and given.is_locked
+                and given.batch_size == batch
+                and all(isinstance(x, Tensor) for _, x in leaves(given))
+            ):
                 continue
             data, texts = freeze(what, given, rows, device)
             object.__setattr__(self, what, data)
@@ -148,13 +162,27 @@ class Mesh:
     ) -> Mesh:
         """The same mesh with these fields added, or exchanged where the name exists.
 
-        What `info` knows of a field stays known. To take a field away, `replace` the whole.
+        What `info` knows of a field stays known, but for the texts of codes that are none any
+        more. To take a field away, `replace` the whole.
         """
         new: dict[str, Any] = {}
         for what, more in zip(DATA, (point, cell, face, global_), strict=True):
             if more is not None:
+                if not isinstance(more, Mapping | TensorDictBase):
+                    raise MeshError(f"{what}: expected fields by name, found {type(more).__name__}")
                 new[what] = {**dict(getattr(self, what).items()), **dict(more.items())}
-        return replace(self, **new)
+        made = replace(self, **new)
+        stale = {key: replace(f, vocabulary=None) for key, f in made._uncoded()}
+        return replace(made, info=made.info.with_fields(stale)) if stale else made
+
+    def _uncoded(self) -> Iterator[tuple[FieldKey, FieldInfo]]:
+        """Fields that `info` calls codes of texts and that are none."""
+        for key, known in self.info.fields.items():
+            if known.vocabulary is None or key[0] not in DATA:
+                continue
+            codes = dict(leaves(getattr(self, key[0]))).get(key[1:])
+            if codes is not None and not are_codes(codes, len(known.vocabulary)):
+                yield key, known
 
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
@@ -187,7 +215,7 @@ class Mesh:
             **fields,
         )
 
-    def select(self, cells: Tensor | Sequence[int]) -> Mesh:
+    def select(self, cells: Tensor | Iterable[int]) -> Mesh:
         """The mesh of some cells, renumbered, with everything that belongs to them.
 
         Args:

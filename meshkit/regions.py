@@ -12,7 +12,8 @@ from torch import Tensor
 
 from meshkit.cells import brief
 from meshkit.errors import MeshError
-from meshkit.fields import Fields, freeze, mapped
+from meshkit.fields import Fields, freeze, mapped, tensor_of
+from meshkit.jsonable import plain
 
 Entity = Literal["point", "cell", "side", "edge", "face"]
 ENTITIES: Final = ("point", "cell", "side", "edge", "face")
@@ -79,8 +80,8 @@ class Region:
             "ids": held,
             "flip": flip,
             "kind": kind,
-            "data": None if data is None else freeze(f"region {name!r}", data, n, held.device)[0],
-            "attributes": dict(attributes or {}),
+            "data": None if data is None else _data(name, data, held),
+            "attributes": plain(f"region {name!r}: attributes", attributes or {}),
             "source_id": source_id,
             "parent": parent,
         }
@@ -107,8 +108,19 @@ class Region:
         return replace(self, ids=ids(self.ids), flip=flip, data=fields)
 
 
+def _data(name: str, given: Fields, ids: Tensor) -> TensorDictBase:
+    data, texts = freeze(f"region {name!r}", given, len(ids), ids.device)
+    if texts:
+        field = "/".join(next(iter(texts)))
+        raise MeshError(
+            f"region {name!r}: data {field!r} is text; give codes, and their texts as the "
+            'vocabulary of info.fields["regions", name, entity, field]'
+        )
+    return data
+
+
 def _ids(name: str, entity: str, given: Tensor | Sequence[Any]) -> Tensor:
-    ids = given if isinstance(given, Tensor) else torch.as_tensor(given)
+    ids = tensor_of(f"region {name!r}", given)
     if ids.numel() == 0 and not isinstance(given, Tensor):
         ids = ids.long()
     columns = _COLUMNS.get(entity)
@@ -135,7 +147,11 @@ class Regions:
 
     def __init__(self, regions: Iterable[Region] = ()) -> None:
         self._by_key: dict[tuple[str, str], Region] = {}
+        if not isinstance(regions, Iterable):
+            raise MeshError(f"regions: expected a list of them, found {type(regions).__name__}")
         for region in regions:
+            if not isinstance(region, Region):
+                raise MeshError(f"regions: expected Region, found {region!r}")
             key = (region.name, region.entity)
             if key in self._by_key:
                 raise MeshError(f"region {region.name!r} of {region.entity}s is given twice")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from tensordict import TensorDictBase
 from torch import Tensor
@@ -13,7 +14,7 @@ from meshkit import csr
 from meshkit.cells import Cells, brief
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
-from meshkit.fields import Path, mapped, negated, take, taken
+from meshkit.fields import Path, mapped, negated, take, taken, tensor_of
 from meshkit.info import MeshInfo
 from meshkit.mesh import Mesh
 from meshkit.regions import Region, Regions
@@ -22,7 +23,7 @@ from meshkit.report import Ledger
 GONE = -1
 
 
-def select(mesh: Mesh, cells: Tensor | Sequence[int]) -> Mesh:
+def select(mesh: Mesh, cells: Tensor | Iterable[int]) -> Mesh:
     """See `Mesh.select`."""
     ids = _wanted(cells, mesh)
     ledger = Ledger()
@@ -61,9 +62,12 @@ def select(mesh: Mesh, cells: Tensor | Sequence[int]) -> Mesh:
     )
 
 
-def _wanted(cells: Tensor | Sequence[int], mesh: Mesh) -> Tensor:
+def _wanted(cells: Tensor | Iterable[int], mesh: Mesh) -> Tensor:
     """Unique cell ids int64 from a mask or ids."""
-    given = cells if isinstance(cells, Tensor) else torch.as_tensor(cells, device=mesh.device)
+    if isinstance(cells, str | bytes | Mapping) or not isinstance(cells, Iterable):
+        raise MeshError(f"select: expected a mask or ids [n], found {cells!r}")
+    listed = cells if isinstance(cells, Tensor | np.ndarray) else list(cells)
+    given = tensor_of("select", listed).to(mesh.device)
     if given.numel() == 0 and given.dtype != torch.bool:
         return torch.zeros(0, dtype=torch.int64, device=mesh.device)
     if given.ndim != 1 or given.is_floating_point() or given.is_complex():

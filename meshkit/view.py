@@ -64,6 +64,8 @@ def to_tensordict(mesh: Mesh) -> TensorDictBase:
 
 def from_tensordict(tensors: TensorDictBase) -> Mesh:
     """See `Mesh.from_tensordict`."""
+    if not isinstance(tensors, TensorDictBase):
+        raise MeshError(f"from_tensordict: expected a TensorDict, found {type(tensors).__name__}")
     text = tensors.get("meta", None)
     text = getattr(text, "data", text)
     if not isinstance(text, str):

@@ -71,6 +71,39 @@ def test_refuses(change: dict[str, Any], message: str) -> None:
         collate([one, one.replace(**change)])
 
 
+def test_texts_and_numbers_are_not_mixed() -> None:
+    words = tetrahedron().with_data(cell={"m": ["steel"]})
+    numbers = tetrahedron().with_data(cell={"m": torch.tensor([0], dtype=torch.int32)})
+    with pytest.raises(MeshError, match=r"cell_data 'm' means .*vocabulary=None"):
+        collate([words, numbers])
+
+
+def test_texts_in_regions_are_coded_over_the_union() -> None:
+    def mesh(word: str) -> Mesh:
+        key = ("regions", "a", "cell", "name")
+        codes = {"name": torch.tensor([0])}
+        info = MeshInfo(fields={key: FieldInfo(vocabulary=(word,))})
+        return tetrahedron().replace(info=info, regions=[Region("a", "cell", [0], data=codes)])
+
+    both = collate([mesh("steel"), mesh("air")])
+    data = both.region("a").data
+    assert data is not None and data["name"].tolist() == [0, 1]
+    assert both.info.field("regions", "a", "cell", "name").vocabulary == ("steel", "air")
+
+
+def test_what_meshes_differ_in_is_counted() -> None:
+    def mesh(time: float, kind: str) -> Mesh:
+        info = MeshInfo(time=time, attributes={"case": kind})
+        return tetrahedron().replace(info=info, regions=[Region("a", "cell", [0], kind=kind)])
+
+    both = collate([mesh(0, "wall"), mesh(1, "inlet")])
+    assert both.info.time is None and both.region("a").kind is None
+    said = [(e.what, e.name) for e in both.info.report.losses]
+    assert said == [("info", "time"), ("info", "attributes"), ("region", "a: kind")]
+    same = collate([mesh(0, "wall"), mesh(0, "wall")])
+    assert same.info.time == 0 and same.region("a").kind == "wall" and same.info.report.lossless
+
+
 def test_refuses_nothing_and_twice() -> None:
     with pytest.raises(MeshError, match="at least one"):
         collate([])
