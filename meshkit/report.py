@@ -112,6 +112,10 @@ class Ledger:
         """Something does not arrive; `loss=False` where it is held elsewhere."""
         self._entries.append(Entry("dropped", what, name, count, reason, loss))
 
+    def add(self, report: Report) -> None:
+        """All lines of another report."""
+        self._entries += report.entries
+
     def settle(self) -> None:
         """Raise if something was lost and losses are not allowed; before the costly part."""
         report = self.report()

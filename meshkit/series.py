@@ -88,7 +88,8 @@ def step_of(times: Sequence[float], time: float | str | int) -> int:
         return 0 if time == "first" else n - 1
     if isinstance(time, int):
         if not -n <= time < n:
-            raise MeshError(f"step {time} of {n} times ({listed})")
+            there = "is one time" if n == 1 else f"are {n} times"
+            raise MeshError(f"no step {time}; there {there}: {listed}")
         return time % n
     near = min(range(n), key=lambda i: abs(times[i] - time))
     if abs(times[near] - time) > 1e-9 * max(abs(times[-1] - times[0]), abs(time)):

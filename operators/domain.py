@@ -11,7 +11,10 @@ from meshkit.celltypes import CELL_TYPES
 from meshkit.fields import take
 from meshkit.mesh import DomainMesh, Mesh
 from meshkit.operators.adjacency.attached import attached_faces
-from meshkit.operators.adjacency.boundary import boundary, boundary_named
+from meshkit.operators.adjacency.boundary import boundary_with, views_named
+from meshkit.operators.adjacency.faces import faces
+from meshkit.operators.adjacency.region_ids import need_region_ids
+from meshkit.operators.inheritance import numbering
 from meshkit.regions import Region, Regions
 from meshkit.report import Ledger
 
@@ -20,40 +23,52 @@ REST: Final = "rest"
 
 
 def domain(mesh: Mesh) -> DomainMesh:
-    """The cells of dimension `mesh.dim`, and the parts of their boundary that regions name.
+    """The cells of dimension `mesh.dim`, and the faces that regions name as meshes of their own.
 
     Each region of sides, of faces, or of cells of dimension `mesh.dim - 1` that lie on faces (by
-    their corners) gives one boundary part of its name, if any of it is on the boundary; regions
-    of one name and different entities give one part together. What no region names becomes the
-    part "rest", or "boundary" where no region names anything; there is none when nothing is left.
-    Should a region have that name too, its part and the rest are one.
+    their corners) gives one part of its name; regions of one name and different entities give one
+    part together. Faces inside count too (a baffle, an interface): seen from the cell whose side
+    the region names, else from their owner; a region that names both sides of a face has both.
+    What of the boundary no region names becomes the part "rest", or "boundary" where no region
+    names anything; there is none when nothing is left. Should a region have that name too, its
+    part and the rest are one.
 
-    A part is the answer of `boundary` for these faces, in the same order: its `parent_cell`,
-    `local_face` and `parent_point` lead into `interior`. The data of a region become cell data of
-    its part, in place of a parent's field of the same name; NaN, -1, 0 or False stand on faces
-    that another region of the same name gave.
+    A part is the answer of `boundary` for these faces, those of the boundary in its order and
+    then those inside by face: its `parent_cell`, `local_face` and `parent_point` lead into
+    `interior`. The data of a region become cell data of its part, in place of a parent's field of
+    the same name; NaN, -1, 0 or False stand on faces that another region of the same name gave.
 
-    `interior` has no cells of lower dimension. Those lying on the boundary that a region names
+    `interior` has no cells of lower dimension. Those that lie on faces and that a region names
     live on as its part, the others are counted as lost in the report; regions of cells that named
-    only them are gone. `global_data` is passed on.
+    only them are gone. The report counts what of a region is on no face, by the region's name.
+    `global_data` is passed on.
 
     Raises:
-        MeshError: as `faces`.
+        MeshError: as `faces`; or a region names what is not there.
     """
+    need_region_ids(mesh)
     ledger = Ledger()
     top = mesh.cells.dims == mesh.dim
-    inner, named = mesh, boundary_named(mesh)
+    inner, named = mesh, views_named(mesh)
     if not bool(top.all()):
         inner = mesh.select(top)
         inner = inner.replace(regions=_still_meant(mesh, inner, top))
         _count_lower(mesh, top, named, ledger)
-    skin = boundary(inner)
+    _count_on_no_face(mesh, top, named, ledger)
+    n_faces = len(faces(inner))
+    outer = faces(inner).boundary
+    inside = torch.ones(2 * n_faces, dtype=torch.bool, device=mesh.device)
+    inside[2 * outer] = False
+    more = torch.unique(torch.cat([outer[:0], *(views for views, _ in named.values())]))
+    more = more[inside[more]]
+    skin = boundary_with(inner, more)
+    place = numbering(torch.cat([2 * outer, more]), 2 * n_faces)
     parts: dict[str, list[tuple[Region, Tensor, Tensor]]] = {}
     for region in mesh.regions:
-        rows, of_region = named.get((region.name, region.entity), (None, None))
-        if rows is not None and of_region is not None and len(rows):
-            parts.setdefault(region.name, []).append((region, rows, of_region))
-    left = torch.ones(skin.n_cells, dtype=torch.bool, device=mesh.device)
+        views, of_region = named.get((region.name, region.entity), (None, None))
+        if views is not None and of_region is not None and len(views):
+            parts.setdefault(region.name, []).append((region, place[views], of_region))
+    left = torch.arange(skin.n_cells, device=mesh.device) < len(outer)
     for pieces in parts.values():
         for _, rows, _ in pieces:
             left[rows] = False
@@ -73,7 +88,7 @@ def domain(mesh: Mesh) -> DomainMesh:
 
 
 def _part(skin: Mesh, some: Tensor, pieces: list[tuple[Region, Tensor, Tensor]]) -> Mesh:
-    """These faces of the boundary, with what the regions know of them."""
+    """These faces of the skin, with what the regions know of them."""
     part = skin.select(some)
     place = torch.cumsum(some, 0) - 1
     fields: dict[str, Any] = {}
@@ -118,7 +133,7 @@ def _still_meant(mesh: Mesh, inner: Mesh, top: Tensor) -> Regions:
 def _count_lower(
     mesh: Mesh, top: Tensor, named: dict[tuple[str, str], tuple[Tensor, Tensor]], ledger: Ledger
 ) -> None:
-    """Say which cells of lower dimension live on as boundary parts, and which are lost."""
+    """Say which cells of lower dimension live on as parts, and which are lost."""
     lives = torch.zeros_like(top)
     for region in mesh.regions:
         if region.entity == "cell":
@@ -130,9 +145,26 @@ def _count_lower(
         name = CELL_TYPES[number].name if number in CELL_TYPES else str(number)
         kept, lost = int((mine & lives).sum()), int((mine & ~lives).sum())
         if kept:
-            reason = "lie on the boundary and became a part of it"
+            reason = "lie on faces and became parts of the boundary"
             ledger.converted("cells", name, kept, reason)
         if lost:
             on = int((mine & ~lives & attached).sum())
             reason = f"of lower dimension than the mesh; {on} of them lie on faces"
             ledger.dropped("cells", name, lost, reason)
+
+
+def _count_on_no_face(
+    mesh: Mesh, top: Tensor, named: dict[tuple[str, str], tuple[Tensor, Tensor]], ledger: Ledger
+) -> None:
+    """Say what of each region gives no face although it should."""
+    for region in mesh.regions:
+        if region.entity == "cell":
+            wanted = int((~top[region.ids.long()]).sum())
+            reason = "cells of lower dimension that lie on no face"
+        elif region.entity == "side":
+            wanted, reason = len(region), "sides of cells that have no faces here"
+        else:
+            continue
+        away = wanted - len(named[region.name, region.entity][1])
+        if away:
+            ledger.dropped("region", region.name, away, reason)

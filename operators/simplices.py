@@ -15,6 +15,7 @@ from meshkit.fields import Path, cat, leaves, nested, taken
 from meshkit.info import FieldKey
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import face_table
+from meshkit.operators.adjacency.region_ids import need_region_ids
 from meshkit.operators.adjacency.sides import sides
 from meshkit.operators.inheritance import looked_up, moved, region_rows
 from meshkit.operators.measure.assembled import assembled
@@ -54,11 +55,12 @@ def simplices(mesh: Mesh) -> Mesh:
         differentiable.
 
     Raises:
-        MeshError: a point id is out of range, a type unknown, a size wrong, or a convex point set
-            does not say what its faces are.
+        MeshError: a point id is out of range, a type unknown, a size wrong, a convex point set
+            does not say what its faces are, or a region names what is not there.
     """
     ledger = Ledger()
     parts = split(mesh)
+    need_region_ids(mesh)
     points = _extended(mesh.points, parts)
     kept = ~parts_without_size(parts, _measures(parts, points.detach()))
     _count_cells(mesh, parts, kept, ledger)

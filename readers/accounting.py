@@ -1,41 +1,17 @@
-"""The lines of a report that every format writes in the same words."""
+"""The lines of a report that formats write in the same words where they cannot hold everything."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from pathlib import Path
 
-import torch
-
-from meshkit.cells import Cells
-from meshkit.errors import WriteError
+from meshkit.accounting import (
+    keep_all as keep_all,
+    keep_cells as keep_cells,
+    keep_fields as keep_fields,
+)
 from meshkit.fields import leaves
 from meshkit.mesh import DATA, Mesh
-from meshkit.report import Ledger
-
-
-def keep_cells(cells: Cells, ledger: Ledger) -> None:
-    """Every cell arrives as it was; one line a type."""
-    for name, count in cells.counts.items():
-        ledger.kept("cells", name, count)
-
-
-def keep_fields(mesh: Mesh, ledger: Ledger, homes: Iterable[str] = DATA) -> None:
-    """Every field of these homes arrives as it was; one line a field."""
-    for home in homes:
-        for path, x in leaves(getattr(mesh, home)):
-            ledger.kept("field", f"{home}/{'/'.join(path)}", len(x) if x.ndim else 1)
-
-
-def keep_all(mesh: Mesh, ledger: Ledger) -> None:
-    """Points, cells, faces, fields and regions arrive as they were."""
-    ledger.kept("points", "", mesh.n_points)
-    keep_cells(mesh.cells, ledger)
-    if mesh.faces is not None:
-        ledger.kept("faces", "", len(mesh.faces))
-    keep_fields(mesh, ledger)
-    for region in mesh.regions:
-        ledger.kept("region", region.name, len(region))
+from meshkit.report import Ledger, Report
 
 
 def lose_fields(
@@ -66,25 +42,16 @@ def lose_info(mesh: Mesh, ledger: Ledger, reason: str, held: Container[str] = ()
             ledger.dropped("info", f"attributes/{name}", 1, reason)
 
 
-def need_ids_in_range(mesh: Mesh, path: Path) -> None:
-    """Refuse a mesh whose cells or regions name what is not there.
-
-    Raises:
-        WriteError: an id is out of range.
-    """
-    counts = {"point": mesh.n_points, "cell": mesh.n_cells}
-    low, high = mesh.cells.id_range
-    used = [("cells", low, high, "point")]
-    for region in mesh.regions:
-        if region.entity in counts and len(region):
-            ends = torch.aminmax(region.ids)
-            used.append((f"region {region.name!r}", int(ends.min), int(ends.max), region.entity))
-    for what, low, high, entity in used:
-        if low < 0 or high >= counts[entity]:
-            bad = low if low < 0 else high
-            raise WriteError(
-                path,
-                f"{entity} id {bad}",
-                place=what,
-                expected=f"ids from 0 to {counts[entity] - 1}",
-            )
+def added_up(reports: Iterable[Report], ledger: Ledger) -> None:
+    """The lines of many reports, those of one thing as one line: of all times of a series."""
+    sums: dict[tuple[str, str, str, str, bool], int] = {}
+    for entry in (entry for report in reports for entry in report):
+        key = (entry.outcome, entry.what, entry.name, entry.reason, entry.loss)
+        sums[key] = sums.get(key, 0) + entry.count
+    for (outcome, what, name, reason, loss), count in sums.items():
+        if outcome == "kept":
+            ledger.kept(what, name, count, reason)
+        elif outcome == "converted":
+            ledger.converted(what, name, count, reason)
+        else:
+            ledger.dropped(what, name, count, reason, loss=loss)

@@ -2,9 +2,10 @@
 
 Each tensor is one member named by its path ("points", "cells/types", "point_data/U"), names
 percent-encoded where a file name must be; what is no tensor stands as JSON in the bytes of
-"meshkit.json". Dtypes that numpy lacks (bfloat16, float8, complex32) travel as integers of the
-same width and are named there. Nothing is pickled. Every member has a checksum, so a flipped bit
-is an error. The same mesh gives the same bytes.
+"meshkit.json", and there is a list of all arrays with their dtypes and shapes: one that is
+missing, of another shape or dtype, or not in the list is refused by name. Dtypes that numpy lacks
+(bfloat16, float8, complex32) travel as integers of the same width. Nothing is pickled. Every
+member has a checksum, so a flipped bit is an error. The same mesh gives the same bytes.
 
 Source: NumPy Enhancement Proposal 1 (the .npy format, versions 1 to 3); PKWARE APPNOTE (zip).
 """
@@ -17,7 +18,7 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -74,16 +75,16 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
     """
     flat, meta = view.parts_of(mesh)
     meta["info"].pop("report")  # of another reading
-    arrays, dtypes = {}, []
+    arrays, listed = {}, []
     for at, x in flat.items():
         if x.layout != torch.strided or x.is_quantized:
             raise WriteError(path, f"{'/'.join(at)} is {x.layout}", expected="a dense tensor")
         x = x.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        listed.append([list(at), _name(x.dtype), list(x.shape)])
         if x.dtype not in _NUMPY:
-            dtypes.append([list(at), str(x.dtype).removeprefix("torch.")])
             x = fields.as_bits(x)
         arrays[_member(at)] = x.numpy()
-    meta = {"format": "meshkit", "version": VERSION, "parts": meta, "dtypes": dtypes}
+    meta = {"format": "meshkit", "version": VERSION, "parts": meta, "arrays": listed}
     try:
         text = json.dumps(meta)
     except (TypeError, ValueError) as why:
@@ -94,6 +95,10 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
         _store(archive, META, np.frombuffer(text.encode(), np.uint8))
         for name, array in arrays.items():
             _store(archive, name, array)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def _member(path: fields.Path) -> str:
@@ -136,17 +141,25 @@ def read(path: Path, ledger: Ledger) -> Mesh:
                 expected="an .npz of meshkit",
                 hint="load its arrays with numpy and give them to make_mesh",
             )
-        meta, dtypes = _meta(path, _array(path, archive, entry))
-        flat: dict[fields.Path, Tensor] = {}
+        meta, listed = _meta(path, _array(path, archive, entry))
+        found: dict[fields.Path, Tensor] = {}
         for name, entry in members.items():
             if name.split("/")[0] not in _ROOTS:
                 ledger.dropped("array", name, 1, "another program added it to the archive")
                 continue
             at = _path(name)
-            flat[at] = _tensor(path, name, _array(path, archive, entry), dtypes.pop(at, None))
-    if dtypes:
-        name = "/".join(next(iter(dtypes)))
-        raise ReadError(path, "is missing", place=f"array {name!r}")
+            if at not in listed:
+                raise ReadError(
+                    path,
+                    "is not in the list of arrays",
+                    place=f"array {name!r}",
+                    expected="the arrays that meshkit wrote",
+                )
+            found[at] = _tensor(path, name, _array(path, archive, entry), *listed[at])
+    for at in listed:
+        if at not in found:
+            raise ReadError(path, "is missing", place=f"array {_member(at)!r}")
+    flat = {at: found[at] for at in listed}
     try:
         mesh = view.mesh_of(flat, meta)
     except MeshError:
@@ -186,7 +199,7 @@ def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, _Entry]:
     size = path.stat().st_size
     stored = 0
     for info in archive.infolist():
-        if info.is_dir():
+        if info.filename.endswith("/"):  # a directory; `is_dir` trips over an empty name
             continue
         name = info.filename.removesuffix(".npy")
         place = f"array {name[:80]!r}"
@@ -278,13 +291,19 @@ def _fill(into: memoryview, file: IO[bytes]) -> None:
         at += len(block)
 
 
-def _meta(path: Path, raw: NDArray[Any]) -> tuple[dict[str, Any], dict[fields.Path, str]]:
-    """What is no tensor, and the dtypes that numpy lacks by their paths."""
+def _meta(
+    path: Path, raw: NDArray[Any]
+) -> tuple[dict[str, Any], dict[fields.Path, tuple[str, list[int]]]]:
+    """What is no tensor, and the dtype and shape of each tensor by its path."""
     try:
         said = json.loads(raw.tobytes())
         version = said["version"] if said["format"] == "meshkit" else None
         if version == VERSION:
-            return said["parts"], {tuple(at): str(name) for at, name in said["dtypes"]}
+            listed = {
+                tuple(map(str, at)): (str(dtype), [int(n) for n in shape])
+                for at, dtype, shape in said["arrays"]
+            }
+            return said["parts"], listed
     except (ValueError, TypeError, KeyError, RecursionError) as why:
         raise ReadError(path, f"is not what meshkit writes: {why}", place=META) from None
     hint = "update meshkit" if isinstance(version, int) and version > VERSION else None
@@ -293,17 +312,39 @@ def _meta(path: Path, raw: NDArray[Any]) -> tuple[dict[str, Any], dict[fields.Pa
     )
 
 
-def _tensor(path: Path, name: str, array: NDArray[Any], dtype: str | None) -> Tensor:
+def _tensor(path: Path, name: str, array: NDArray[Any], dtype: str, shape: Sequence[int]) -> Tensor:
+    """The tensor of an array, held against what the list says of it."""
     place = f"array {name!r}"
     try:
         plain = torch.from_numpy(array)
     except TypeError:
         raise ReadError(path, f"dtype {array.dtype}", place=place, expected="numbers") from None
-    if dtype is None:
-        return plain
     meant = getattr(torch, dtype, None)
-    if not isinstance(meant, torch.dtype) or meant.itemsize != plain.dtype.itemsize:
-        raise ReadError(path, f"{plain.dtype} stands for {dtype}", place=place)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "ComplexHalf")  # held, not computed with
+    if not isinstance(meant, torch.dtype):
+        raise ReadError(path, f"dtype {dtype!r}", place=META, expected=f"a dtype for {name!r}")
+    stored = _stored(meant)
+    if plain.dtype != stored or list(plain.shape) != list(shape):
+        raise ReadError(
+            path,
+            f"{_name(plain.dtype)} {list(plain.shape)}",
+            place=place,
+            expected=f"{_name(stored)} {list(shape)}, as it was written",
+        )
+    with _complex_half():
         return plain.view(meant)
+
+
+def _stored(dtype: torch.dtype) -> torch.dtype:
+    """What an array of this dtype is in the archive: itself, or the bits that it is."""
+    if dtype in _NUMPY:
+        return dtype
+    with _complex_half():
+        return fields.as_bits(torch.empty(0, dtype=dtype)).dtype
+
+
+@contextmanager
+def _complex_half() -> Iterator[None]:
+    """No warning of torch's that complex32 is half supported: it is held, not computed with."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "ComplexHalf")
+        yield

@@ -9,6 +9,9 @@ from typing import Final
 Sniffer = Callable[[bytes, int], bool]
 """From the first `HEAD` bytes and the size of the whole file to whether this is the format."""
 
+DirectorySniffer = Callable[[frozenset[str]], bool]
+"""From the names in a directory to whether it is of this format."""
+
 HEAD: Final = 4096
 
 
@@ -29,6 +32,20 @@ def starts(*marks: bytes) -> Sniffer:
         return head.startswith(marks)
 
     return found
+
+
+def holds(*names: str) -> DirectorySniffer:
+    """A directory in which one of these names lies."""
+
+    def found(there: frozenset[str]) -> bool:
+        return not there.isdisjoint(names)
+
+    return found
+
+
+def vtkhdf(head: bytes, size: int) -> bool:
+    """HDF5 that names the group of VTK early on; other HDF5 belongs to other formats."""
+    return head.startswith(b"\x89HDF\r\n\x1a\n") and b"VTKHDF" in head
 
 
 def legacy_vtk(head: bytes, size: int) -> bool:
@@ -56,10 +73,13 @@ def gltf_text(head: bytes, size: int) -> bool:
 def stl(head: bytes, size: int) -> bool:
     """Binary: 80 bytes, a count, 50 bytes a triangle. Ascii: "solid", then facets or the end.
 
-    A binary header may begin with "solid" too, so the count is asked first.
+    A binary header may begin with "solid" too, so the count is asked first. Up to 84 bytes of
+    padding may follow the last triangle.
     """
-    if len(head) >= 84 and size == 84 + 50 * int.from_bytes(head[80:84], "little"):
-        return True
+    if len(head) >= 84:
+        count = int.from_bytes(head[80:84], "little")
+        if 0 <= size - 84 - 50 * count <= (84 if count else 0):
+            return True
     if re.match(rb"(\xef\xbb\xbf)?\s*solid\b", head, re.IGNORECASE) is None:
         return False
     return re.search(rb"\b(facet|endsolid)\b", head, re.IGNORECASE) is not None

@@ -38,26 +38,38 @@ _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uf
 def read(path: Path, ledger: Ledger) -> Mesh:
     """All blocks as one mesh: each is a cell region, and so is each named block above it.
 
-    Blocks without a name are "block i". A field that a block lacks is filled there (NaN, -1, 0
-    for unsigned, no text) and counted. Blocks of surfaces and of volumes make one mesh of mixed
-    dimensions. What `write` wrote is read as it was.
+    Blocks without a name are "block i"; named ones that hold nothing are regions of no cell. A
+    field that a block lacks is filled there (NaN, -1, 0 for unsigned, no text) and counted.
+    Blocks of surfaces and of volumes make one mesh of mixed dimensions. What `write` wrote is
+    read as it was.
 
     Raises:
         ReadError: the file or a block is damaged, or a block's file is missing.
     """
     own: dict[str, VtkArray] = {}
-    top = _block(path, None, ledger, (), own)
+    top = block_of(path, None, ledger, (), own)
     return mesh_of_blocks(top, path, ledger, own)
 
 
-def _block(
+def block_of(
     path: Path,
     name: str | None,
     ledger: Ledger,
     above: tuple[Path, ...],
     own: dict[str, VtkArray],
 ) -> Block:
-    """What a file holds: a data set, or blocks."""
+    """What a VTK XML file holds: a data set, or blocks.
+
+    Args:
+        path: the file.
+        name: what the block is called.
+        ledger: takes what becomes of everything.
+        above: the files that led here.
+        own: takes the field arrays of files that only hold blocks.
+
+    Raises:
+        ReadError: the file is damaged, or of another kind.
+    """
     here = path.resolve()
     if here in above or len(above) > _MOST_NESTED:
         raise ReadError(path, "blocks name one another in a circle")
@@ -95,9 +107,11 @@ def _below(
         if child.tag != "DataSet":
             below = _below(path, child, ledger, above, own)
             found.append(Block(name, below=below, pieces=child.tag == "Piece"))
-        elif "file" in child.attributes:
+        elif "file" not in child.attributes:  # so vtk writes a block without a cell or a point
+            found.append(Block(name))
+        else:
             what = f"block {name!r}" if name else f"block {len(found)}"
-            found.append(_block(referred(path, child, "file", what), name, ledger, above, own))
+            found.append(block_of(referred(path, child, "file", what), name, ledger, above, own))
     return found
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from tensordict import TensorDictBase
 from torch import Tensor
 
 from meshkit import csr
 from meshkit.cells import Cells
-from meshkit.fields import take, taken
+from meshkit.faces import Faces
+from meshkit.fields import Path, mapped, negated, take, taken
 from meshkit.info import FieldKey
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.attached import attached_faces
-from meshkit.operators.adjacency.faces import FaceTable, face_table
+from meshkit.operators.adjacency.faces import face_table
+from meshkit.operators.adjacency.region_ids import need_region_ids
 from meshkit.operators.inheritance import looked_up, moved, numbering, region_rows
 from meshkit.regions import Entity, Region, Regions
 from meshkit.report import Ledger
@@ -44,13 +47,32 @@ def boundary(mesh: Mesh) -> Mesh:
         boundary. Differentiable in points and fields.
 
     Raises:
-        MeshError: as `faces`.
+        MeshError: as `faces`; or a region names what is not there.
     """
+    return boundary_with(mesh, torch.zeros(0, dtype=torch.int64, device=mesh.device))
+
+
+def boundary_with(mesh: Mesh, more: Tensor) -> Mesh:
+    """The boundary, and after its rows those of `more`, as if they were on it.
+
+    Args:
+        mesh: any.
+        more: int64 [m], views of interior faces as `views_named` numbers them, each once.
+
+    Raises:
+        MeshError: as `boundary`.
+    """
+    need_region_ids(mesh)
     table = face_table(mesh)
     faces = table.faces
-    rows = faces.boundary
+    views = torch.cat([2 * faces.boundary, more])
+    rows, turned = views // 2, views % 2 == 1
     offsets, places = csr.take_rows(faces.offsets, rows)
+    cell = torch.where(turned, faces.neighbour[rows], faces.owner[rows]).long()
+    side = torch.where(turned, table.neighbour_side[rows], table.owner_side[rows])
     ring = faces.connectivity[places]
+    if len(more):
+        ring = Faces(offsets, ring, rows, rows).flipped(turned).connectivity
     used = torch.zeros(mesh.n_points, dtype=torch.bool, device=mesh.device)
     used[ring.long()] = True
     points = torch.nonzero(used).squeeze(1)
@@ -58,23 +80,22 @@ def boundary(mesh: Mesh) -> Mesh:
     cells = Cells(
         _types(csr.lengths_of(offsets), mesh.dim), offsets, new_point[ring.long()].to(ring.dtype)
     )
-    owner = faces.owner[rows].long()
     ledger = Ledger()
     moves: list[tuple[FieldKey, FieldKey | None]] = []
-    cell_data: dict[str, Any] = dict(taken(mesh.cell_data, owner).items())
+    cell_data: dict[str, Any] = dict(taken(mesh.cell_data, cell).items())
     if len(list(mesh.face_data.keys())):
         _replaced(ledger, "cell_data", cell_data, FACE_DATA, moves)
-        cell_data[FACE_DATA] = taken(mesh.face_data, rows)
+        cell_data[FACE_DATA] = _seen(mesh, rows, turned)
     point_data: dict[str, Any] = dict(taken(mesh.point_data, points).items())
     for home, fields, name, values in (
-        ("cell_data", cell_data, PARENT_CELL, owner),
-        ("cell_data", cell_data, LOCAL_FACE, table.sides.local(table.owner_side[rows])),
+        ("cell_data", cell_data, PARENT_CELL, cell),
+        ("cell_data", cell_data, LOCAL_FACE, table.sides.local(side)),
         ("point_data", point_data, PARENT_POINT, points),
     ):
         _replaced(ledger, home, fields, name, moves)
         fields[name] = values
     moves.append((("face_data",), ("cell_data", FACE_DATA)))
-    regions = _regions(mesh, table, new_point, ledger, moves)
+    regions = _regions(mesh, views, cell, new_point, ledger, moves)
     info = mesh.info.replace(grid=None, fields=moved(mesh.info.fields, moves))
     return Mesh(
         points=take(mesh.points, points),
@@ -87,6 +108,16 @@ def boundary(mesh: Mesh) -> Mesh:
         regions=regions,
         info=info.noting(ledger.report()),
     )
+
+
+def _seen(mesh: Mesh, rows: Tensor, turned: Tensor) -> TensorDictBase:
+    """Rows of face fields; oriented ones negate where a face is seen from its neighbour."""
+
+    def change(path: Path, x: Tensor) -> Tensor:
+        picked = take(x, rows)
+        return negated(picked, turned) if mesh.info.field("face_data", *path).oriented else picked
+
+    return mapped(mesh.face_data, len(rows), change)
 
 
 def _types(sizes: Tensor, dim: int) -> Tensor:
@@ -126,27 +157,58 @@ def boundary_named(mesh: Mesh) -> dict[tuple[str, str], Rows]:
     Raises:
         MeshError: as `faces`.
     """
+    faces = face_table(mesh).faces
+    place = _places(2 * faces.boundary, len(faces))
+    return {key: _placed(place, *named) for key, named in views_named(mesh).items()}
+
+
+def views_named(mesh: Mesh) -> dict[tuple[str, str], Rows]:
+    """By (name, entity), the faces that a region of sides, faces or cells on them names, inside
+    too.
+
+    Returns:
+        Views of faces, int64, and the row of the region that names each. Face f of `faces(mesh)`
+        is 2 f, seen from its owner; a side of its neighbour is 2 f + 1. Faces that regions of
+        faces name, or that cells lie on, are seen from the owner.
+
+    Raises:
+        MeshError: as `faces`.
+    """
     table = face_table(mesh)
-    place = _place_on_boundary(table)
     out: dict[tuple[str, str], Rows] = {}
     for region in mesh.regions:
         if region.entity == "side":
-            found = looked_up(table.face_of_side, table.sides.find(region.ids))
+            side = table.sides.find(region.ids)
+            face = looked_up(table.face_of_side, side)
+            other = looked_up(table.owner_side, face) != side
+            found = torch.where(face < 0, -1, 2 * face + other)
         elif region.entity == "face":
-            found = region.ids
+            found = _views(region.ids)
         elif region.entity == "cell":
-            found = looked_up(attached_faces(mesh), region.ids)
+            found = _views(looked_up(attached_faces(mesh), region.ids))
         else:
             continue
-        found = looked_up(place, found)
         here = torch.nonzero(found >= 0).squeeze(1)
         out[region.name, region.entity] = (found[here], here)
     return out
 
 
-def _place_on_boundary(table: FaceTable) -> Tensor:
-    """int64 [n_faces]: the row on the boundary of each face, -1 where it is inside."""
-    return numbering(table.faces.boundary, len(table.faces))
+def _views(faces: Tensor) -> Tensor:
+    """Faces seen from their owners; -1 stays."""
+    faces = faces.long()
+    return torch.where(faces < 0, -1, 2 * faces)
+
+
+def _places(views: Tensor, n_faces: int) -> Tensor:
+    """int64 [2 n_faces]: where each view stands, -1 where it does not."""
+    return numbering(views, 2 * n_faces)
+
+
+def _placed(place: Tensor, views: Tensor, rows: Tensor) -> Rows:
+    """Where these views stand, of those that do, with their rows of the region."""
+    found = looked_up(place, views)
+    here = torch.nonzero(found >= 0).squeeze(1)
+    return found[here], rows[here]
 
 
 def _named_by_cells(mesh: Mesh, region: Region, lying: Rows, owner: Tensor) -> Rows:
@@ -176,14 +238,15 @@ def _first_each(ids: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
 
 def _regions(
     mesh: Mesh,
-    table: FaceTable,
+    views: Tensor,
+    behind: Tensor,
     new_point: Tensor,
     ledger: Ledger,
     moves: list[tuple[FieldKey, FieldKey | None]],
 ) -> Regions:
     """The regions of the boundary, and what becomes of those that are not on it."""
-    named = boundary_named(mesh)
-    owner = table.faces.owner[table.faces.boundary].long()
+    place = _places(views, len(face_table(mesh).faces))
+    named = {key: _placed(place, *some) for key, some in views_named(mesh).items()}
     out: list[Region] = []
     names: set[str] = set()
     order = {"side": 0, "face": 1, "cell": 2}
@@ -203,7 +266,7 @@ def _regions(
         else:
             ids, rows = named[region.name, region.entity]
             if region.entity == "cell":
-                ids, rows = _named_by_cells(mesh, region, (ids, rows), owner)
+                ids, rows = _named_by_cells(mesh, region, (ids, rows), behind)
             entity = "cell"
             names.add(region.name)
             moves.append((key, ("regions", region.name, entity)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -122,6 +123,27 @@ def need_sides(block: Block) -> None:
         )
 
 
+_LEAST: Final = {"poly_line": 2, "polygon": 3, "triangle_strip": 3}
+"""How many corners a cell needs to have sides, where its type does not fix its size."""
+
+
+def need_ring(block: Block) -> None:
+    """Refuse a polygon, strip or polyline of too few points to have sides.
+
+    Raises:
+        MeshError: the message names the first one.
+    """
+    row = need_size(block)
+    size, order = block.connectivity.shape[1], max(row.order, 1)
+    least = _LEAST.get(row.shape, 0) * order
+    if row.size is None and (size < least or (row.shape == "polygon" and size % order)):
+        multiple = f" and a multiple of {order}" if order > 1 else ""
+        raise MeshError(
+            f"cell {int(block.ids[0])}: a {row.name} has at least {least} points{multiple}, "
+            f"found {size}; select the other cells"
+        )
+
+
 def top_blocks(cells: Cells) -> list[Block]:
     """The blocks of the cells of the highest dimension, sizes checked.
 
@@ -133,6 +155,7 @@ def top_blocks(cells: Cells) -> list[Block]:
         row = need_size(block)
         if row.dim == cells.dim:
             need_sides(block)
+            need_ring(block)
             blocks.append(block)
     return blocks
 
@@ -170,7 +193,7 @@ def _sides(cells: Cells) -> Sides:
     rings = cells.connectivity.new_empty(int(starts[-1]))
     for i, template in templates.items():
         block = blocks[i]
-        size_of = torch.tensor([len(ring) for ring in template], device=device)
+        size_of = torch.tensor([len(ring) for ring in template], device=device).long()
         flat = torch.tensor([p for ring in template for p in ring], device=device).long()
         sizes[_run(of_cell, block.ids, len(template))] = size_of.expand(len(block.ids), -1)
         rings[_run(starts, block.ids, len(flat))] = block.connectivity[:, flat]

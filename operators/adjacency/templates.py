@@ -60,8 +60,8 @@ def side_template(number: int, size: int) -> Template:
 
     Sides of a solid are its faces, of a surface its edges along the ring, of a curve its two ends.
     A strip's edges are VTK's: (0, 1), then (i - 1, i + 1) for each i, then the last two points,
-    each turned so that together they run round the strip. Too small a polygon, polyline or strip
-    has none.
+    each turned so that together they run round the strip. Too small a polyline or strip has none
+    (`sides` refuses a mesh that has one).
     """
     row = CELL_TYPES[number]
     if row.faces:

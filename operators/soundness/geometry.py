@@ -13,6 +13,7 @@ from meshkit.mesh import Mesh
 from meshkit.operators.measure.assembled import assembled
 from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.operators.measure.coordinates import in_space
+from meshkit.operators.measure.star_shapes import surely_star_shaped
 from meshkit.operators.simplices import parts_of, parts_without_size
 from meshkit.operators.soundness.finding import Finding, found, places
 
@@ -34,12 +35,15 @@ def of_shapes(mesh: Mesh, ids: Tensor) -> Iterator[Finding]:
     yield from found("zero_cell", "warning", what, ids[places(zero)])
     inverted = (dims == 3) & (measures < 0) & ~zero
     yield from found("inverted_cell", "error", "negative volume", ids[places(inverted)])
-    # A tet is star-shaped; all others are taken apart.
+    # A tet is star-shaped; of all others those in doubt are taken apart.
     simplex = torch.tensor(
         [n in CELL_TYPES and CELL_TYPES[n].shape == "tetra" for n in range(256)],
         device=mesh.device,
     )[mesh.cells.types.int()]
-    solids = places((dims == 3) & (measures > 0) & ~zero & ~simplex)
+    doubtful = (dims == 3) & (measures > 0) & ~zero & ~simplex
+    if bool(doubtful.any()):
+        doubtful &= ~surely_star_shaped(mesh.cells, points)
+    solids = places(doubtful)
     if len(solids):
         parts, sizes = parts_of(mesh.replace(points=points, cells=mesh.cells.take(solids)))
         inside_out = (sizes < 0) & ~parts_without_size(parts, sizes)

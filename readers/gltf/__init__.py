@@ -2,7 +2,8 @@
 
 The scene graph is walked and every node's mesh is placed: positions by the node's world matrix,
 normals by its inverse transpose. Each node that has a mesh becomes a cell region of kind "node",
-each material one of kind "material". Attributes of vertices become point fields under their
+each material one of kind "material"; names and extras of meshes and of
+the scene are attributes. Attributes of vertices become point fields under their
 names. Lengths are metres and y points up, as the specification has it.
 
 Source: Khronos Group, glTF 2.0 Specification (2.0.1); sections 3.5 (scenes), 3.6 (buffers and

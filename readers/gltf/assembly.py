@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,19 +46,28 @@ def assembled(scene: Scene) -> Mesh:
     known: dict[tuple[str, ...], FieldInfo] = {}
     if "NORMAL" in fields:
         known["point_data", "NORMAL"] = FieldInfo(kind="normals")
-    document = scene.document
-    asset = {
-        k: v
-        for k, v in document.root["asset"].items()
-        if k in ("generator", "copyright", "version") and isinstance(v, str)
-    }
     return make_mesh(
         torch.from_numpy(np.ascontiguousarray(points)),
         cells,
         point_data=fields,
         regions=_all_regions(scene),
-        info=MeshInfo(length_unit="m", frame="y up", fields=known, attributes={"asset": asset}),
+        info=MeshInfo(length_unit="m", frame="y up", fields=known, attributes=_attributes(scene)),
     )
+
+
+def _attributes(scene: Scene) -> dict[str, Any]:
+    """What the file says of itself and of its scene."""
+    found = {"asset": scene.document.root["asset"]}
+    said = _said(scene.described(), "name", "extras")
+    if said:
+        found["scene"] = said
+    for part in found:
+        scene.ledger.kept("info", f"attributes/{part}", 1)
+    return found
+
+
+def _said(item: dict[str, Any], *parts: str) -> dict[str, Any]:
+    return {part: item[part] for part in parts if item.get(part) is not None}
 
 
 def _all_cells(scene: Scene, counts: Sequence[int]) -> Cells:
@@ -82,12 +92,19 @@ def _all_cells(scene: Scene, counts: Sequence[int]) -> Cells:
 
 
 def _all_regions(scene: Scene) -> Iterator[Region]:
-    """Each node with a mesh; one without, but with some below, is all that is below."""
+    """Each node with a mesh; one without, but with some below, is all that is below.
+
+    The name and extras of a node's mesh are its region's attribute "mesh".
+    """
     of_node, of_material = _spans(scene)
     for name, node in scene.nodes.items():
         if name not in of_node:
             continue
-        extras = scene.document.all("nodes")[node.index].get("extras")
+        described = scene.document.all("nodes")[node.index]
+        attributes = _said(described, "extras")
+        if node.has_mesh:
+            mesh = _said(scene.document.all("meshes")[described["mesh"]], "name", "extras")
+            attributes |= {"mesh": mesh} if mesh else {}
         yield _counted(
             scene,
             Region(
@@ -95,7 +112,7 @@ def _all_regions(scene: Scene) -> Iterator[Region]:
                 "cell",
                 torch.arange(*of_node[name]),
                 kind="node",
-                attributes={} if extras is None else {"extras": extras},
+                attributes=attributes,
                 source_id=node.index,
                 parent=node.parent,
             ),

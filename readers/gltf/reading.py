@@ -41,8 +41,11 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     _judge_extensions(document, ledger)
     scene = Scene(document, ledger)
     scene.walk()
-    _count_rest(document, ledger)
-    return assembled(scene)
+    _count_rest(scene, ledger)
+    try:
+        return assembled(scene)
+    except RecursionError:
+        raise document.fail("extras", "nested too deep", "at most some hundred levels") from None
 
 
 def _judge_extensions(document: Document, ledger: Ledger) -> None:
@@ -63,7 +66,12 @@ def _judge_extensions(document: Document, ledger: Ledger) -> None:
             ledger.dropped("extension", name, 1, "the file says that it can do without")
 
 
-def _count_rest(document: Document, ledger: Ledger) -> None:
+def _count_rest(scene: Scene, ledger: Ledger) -> None:
+    document = scene.document
+    for name, used in (("meshes", scene.placed), ("materials", scene.materials.keys())):
+        count = len(document.all(name)) - len(used)
+        if count:
+            ledger.dropped(name, "", count, "nothing in the scene uses them")
     for name in ("skins", "animations", "cameras"):
         count = len(document.all(name))
         if count:

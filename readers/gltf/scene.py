@@ -56,6 +56,7 @@ class Scene:
     _points: int = 0
     _serial: dict[str, int] = field(default_factory=dict)
     materials: dict[int, str] = field(default_factory=dict)
+    placed: set[int] = field(default_factory=set)  # which meshes some node places
 
     def walk(self) -> None:
         """Place the meshes of all nodes of the scene."""
@@ -100,11 +101,17 @@ class Scene:
         self._serial[name] = i + 1
         return f"{name} ({i})"
 
+    def described(self) -> dict[str, Any]:
+        """What the file says of the default scene; nothing without scenes."""
+        document = self.document
+        if not document.all("scenes"):
+            return {}
+        return document.at("scenes", document.root.get("scene", 0), "scene")
+
     def _roots(self) -> list[int]:
         document = self.document
-        scenes = document.all("scenes")
-        if scenes:
-            scene = document.at("scenes", document.root.get("scene", 0), "scene")
+        scene = self.described()
+        if document.all("scenes"):
             roots = scene.get("nodes", [])
             if not isinstance(roots, list) or not all(is_index(r) for r in roots):
                 raise document.fail("scene", "nodes is no list of indices")
@@ -144,6 +151,7 @@ class Scene:
     def _place(self, index: Any, world: Array, node: str, by: str) -> None:
         document = self.document
         mesh = document.at("meshes", index, by)
+        self.placed.add(index)
         primitives = mesh.get("primitives")
         if not isinstance(primitives, list):
             raise document.fail(f"meshes[{index}]", "has no list of primitives")

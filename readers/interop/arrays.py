@@ -66,10 +66,28 @@ def region_masks(mesh: Mesh, entity: Entity, ledger: Ledger) -> dict[str, Tensor
     return masks
 
 
+def need_mesh(what: str, mesh: object) -> None:
+    """Refuse what is no mesh.
+
+    Raises:
+        MeshError: the message names the function and what was found.
+    """
+    if not isinstance(mesh, Mesh):
+        raise MeshError(f"{what}: expected a meshkit.Mesh, found {type(mesh).__name__}")
+
+
 def lose_region_parts(region: Region, ledger: Ledger, reason: str) -> None:
     """All of a region but its name and ids does not arrive."""
-    for part in ("flip", "kind", "data", "attributes", "source_id", "parent"):
-        if getattr(region, part) not in (None, {}):
+    parts = {
+        "flip": region.flip,
+        "kind": region.kind,
+        "data": region.data,
+        "attributes": region.attributes or None,
+        "source_id": region.source_id,
+        "parent": region.parent,
+    }
+    for part, value in parts.items():
+        if value is not None:
             ledger.dropped("region", f"{region.name}: {part}", 1, reason)
 
 

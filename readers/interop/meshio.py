@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,8 +20,10 @@ from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators.repair.polyhedra import oriented_polyhedra
 from meshkit.operators.repair.wedges import wedges_upright
+from meshkit.operators.soundness.structure import need_structure
 from meshkit.readers.accounting import lose_faces, lose_fields
-from meshkit.readers.interop.arrays import lose_region_parts, numpy_fields
+from meshkit.readers.filling import filled
+from meshkit.readers.interop.arrays import lose_region_parts, need_mesh, numpy_fields
 from meshkit.regions import Region
 from meshkit.report import Ledger
 
@@ -55,6 +57,10 @@ def from_meshio(mesh: meshio.Mesh) -> Mesh:
     Raises:
         MeshError: the arrays contradict each other.
     """
+    import meshio
+
+    if not isinstance(mesh, meshio.Mesh):
+        raise MeshError(f"from_meshio: expected a meshio.Mesh, found {type(mesh).__name__}")
     ledger = Ledger()
     made = converted(mesh, ledger)
     return made.replace(info=made.info.noting(ledger.report()))
@@ -69,17 +75,23 @@ def converted(mesh: meshio.Mesh, ledger: Ledger) -> Mesh:
     points = np.asarray(mesh.points)
     if points.dtype.kind not in "fiu" or points.ndim != 2 or points.shape[1] not in (1, 2, 3):
         raise MeshError(f"points: expected numbers [n, d], found {points.dtype} {points.shape}")
-    if points.dtype.itemsize > 8:
-        points = points.astype(np.float64)
     ledger.kept("points", "", len(points))
+    given_as = points.dtype
+    if given_as.itemsize > 8 or given_as.kind != "f":
+        points = points.astype(np.float64)
+        exact = bool((points.astype(given_as) == mesh.points).all())
+        rounded = "" if exact else ", rounded"
+        ledger.converted("points", "", len(points), f"{given_as} as float64{rounded}")
     cells = _cells(mesh.cells, len(points), ledger)
     at = torch.from_numpy(
-        np.require(points.astype(_real(points), copy=False), requirements=["C", "W"])
+        np.require(
+            points.astype(points.dtype.newbyteorder("="), copy=False), requirements=["C", "W"]
+        )
     )
     cells = _upright(cells, at, ledger)
     counts = [len(block.data) for block in mesh.cells]
     point_data = {str(k): _values(v) for k, v in mesh.point_data.items()}
-    cell_data = {str(k): _joined(str(k), v) for k, v in mesh.cell_data.items()}
+    cell_data = filled("cell_data", _of_blocks(mesh.cell_data, counts), counts, ledger)
     global_data = {}
     for name, value in mesh.field_data.items():
         array = _values(value)
@@ -97,7 +109,7 @@ def converted(mesh: meshio.Mesh, ledger: Ledger) -> Mesh:
             if array.dtype.kind in "US":
                 reason = "texts as codes with a vocabulary"
                 ledger.converted("field", f"{home}/{name}", rows, reason)
-            else:
+            elif home != "cell_data":  # those are counted already
                 ledger.kept("field", f"{home}/{name}", rows)
     regions = list(_regions(mesh, counts, len(points), ledger))
     info = MeshInfo()
@@ -119,11 +131,6 @@ def converted(mesh: meshio.Mesh, ledger: Ledger) -> Mesh:
     )
 
 
-def _real(array: NDArray[Any]) -> np.dtype[Any]:
-    kept = array.dtype.kind == "f"
-    return array.dtype.newbyteorder("=") if kept else np.dtype(np.float64)
-
-
 def _values(value: Any) -> NDArray[Any]:
     """An array of numbers or of texts; anything else stays an array of objects."""
     try:
@@ -139,16 +146,27 @@ def _values(value: Any) -> NDArray[Any]:
     return array
 
 
-def _joined(name: str, blocks: Sequence[Any]) -> NDArray[Any]:
-    """One array of what meshio keeps a block."""
-    arrays = [_values(b) for b in blocks]
-    if not arrays:
-        return np.zeros(0)
-    filled = [a for a in arrays if len(a)] or arrays[:1]
-    if any(a.shape[1:] != filled[0].shape[1:] for a in filled):
-        shapes = ", ".join(str(list(a.shape)) for a in filled)
-        raise MeshError(f"cell_data {name!r}: expected rows of one shape, found {shapes}")
-    return filled[0] if len(filled) == 1 else np.concatenate(filled)
+def _of_blocks(
+    fields: Mapping[Any, Sequence[Any]], counts: Sequence[int]
+) -> list[dict[str, NDArray[Any]]]:
+    """The cell fields of each block of cells."""
+    blocks: list[dict[str, NDArray[Any]]] = [{} for _ in counts]
+    for name, values in fields.items():
+        arrays = [_values(x) for x in values]
+        rows = [len(x) if x.ndim else 0 for x in arrays]
+        if rows != list(counts):
+            raise MeshError(
+                f"cell_data {str(name)!r}: expected rows for blocks of {list(counts)} cells, "
+                f"found {rows}"
+            )
+        shapes = dict.fromkeys(x.shape[1:] for x in arrays if len(x))
+        if len(shapes) > 1:
+            found = ", ".join(str(list(x.shape)) for x in arrays if len(x))
+            raise MeshError(f"cell_data {str(name)!r}: expected rows of one shape, found {found}")
+        for block, x in zip(blocks, arrays, strict=True):
+            if len(x) or not shapes:  # else another block says what it is
+                block[str(name)] = x
+    return blocks
 
 
 def _cells(blocks: Sequence[Any], n_points: int, ledger: Ledger) -> Cells:
@@ -308,22 +326,26 @@ def to_meshio(mesh: Mesh) -> meshio.Mesh:
     """The mesh as a `meshio.Mesh`.
 
     Cells keep their order: each run of one type and size is a block, so a mesh whose types
-    alternate has many. Cell and point regions become sets, nested fields get names joined by
-    "/", codes with a vocabulary become texts, tensors of dtypes that numpy lacks become float32.
-    Info and the report of this conversion stand in `.info["meshkit"]`; `from_meshio` takes the
-    info back. What meshio has no place for (the mesh's own faces, regions of sides, edges and
-    faces, what a region holds beside its ids) is counted in that report. Points, ids and fields
-    are shared where they can be.
+    alternate has many. Pixels and voxels become quads and hexahedra. Cell and point regions
+    become sets, nested fields get names joined by "/", codes with a vocabulary become texts,
+    tensors of dtypes that numpy lacks become float32. Info and the report of this conversion
+    stand in `.info["meshkit"]`; `from_meshio` takes the info back. What meshio has no place for
+    (the mesh's own faces, regions of sides, edges and faces, what a region holds beside its ids)
+    is counted in that report. Points, ids and fields are shared where they can be.
 
     Raises:
-        MeshError: a cell type that meshio lacks (poly-lines, strips, voxels, Bezier cells).
+        MeshError: it is no mesh, ids name what is not there, or meshio lacks a cell type
+            (poly-lines, strips, Bezier cells) or cannot hold it in memory (wedges of 15 points,
+            pyramids of 13, prisms of five and six sides).
     """
     import meshio
-    from meshio._vtk_common import vtk_to_meshio_type
 
+    need_mesh("to_meshio", mesh)
+    need_structure(mesh)
     ledger = Ledger()
     ledger.kept("points", "", mesh.n_points)
     cells = mesh.cells
+    named = {number: _meshio_type(number) for number in cells.present}
     ends = _runs(cells)
     blocks: list[tuple[str, Any]] = []
     order = np.cumsum(cells.types.cpu().numpy() == POLYHEDRON) - 1
@@ -335,15 +357,18 @@ def to_meshio(mesh: Mesh) -> meshio.Mesh:
         if number == POLYHEDRON:
             blocks.append((f"polyhedron{size}", _rings(cells, order[start:stop])))
             continue
-        name = vtk_to_meshio_type.get(number)
-        if name is None or number in (0, 41):
-            known = CELL_TYPES[number].name if number in CELL_TYPES else str(number)
-            raise MeshError(f"to_meshio: meshio has no cells of type {known!r}")
-        if number >= 68 and number not in range(68, 75):
-            raise MeshError(f"to_meshio: meshio has no cells of type {CELL_TYPES[number].name!r}")
-        blocks.append((name, flat[offsets[start] : offsets[stop]].reshape(stop - start, size)))
+        table = flat[offsets[start] : offsets[stop]].reshape(stop - start, size)
+        if number in _REORDERED:
+            table = table[:, _CORNERS_OF[number]]
+        blocks.append((named[number], table))
+    for number, other in _REORDERED.items():
+        count = int((cells.types == number).sum()) if number in named else 0
+        if count:
+            reason = f"as {other}, its points in that order"
+            ledger.converted("cells", CELL_TYPES[number].name, count, reason)
     for name, count in cells.counts.items():
-        ledger.kept("cells", name, count)
+        if cell_type(name).number not in _REORDERED:
+            ledger.kept("cells", name, count)
     if cells.degrees is not None:
         ledger.dropped("cells", "degrees", len(cells), "meshio keeps no degrees of Lagrange cells")
     bounds = ends[1:-1]
@@ -368,6 +393,35 @@ def to_meshio(mesh: Mesh) -> meshio.Mesh:
     renamed = {(k[0], "/".join(k[1:])): v for k, v in info.fields.items() if k[0] != "regions"}
     made.info = {OWN: {"info": info.replace(fields=renamed).to_json()}}
     return made
+
+
+_REORDERED: Final = {8: "quad", 11: "hexahedron"}
+"""Pixels and voxels: the same cells, their points in another order."""
+
+_CORNERS_OF: Final = {number: list(CELL_TYPES[number].corners or ()) for number in _REORDERED}
+
+
+def _meshio_type(number: int) -> str:
+    """meshio's name of a type.
+
+    Raises:
+        MeshError: it has none, or its `Mesh` refuses the name.
+    """
+    from meshio._mesh import topological_dimension
+    from meshio._vtk_common import vtk_to_meshio_type
+
+    if number == POLYHEDRON:
+        return "polyhedron"
+    if number in _REORDERED:
+        return _REORDERED[number]
+    name = vtk_to_meshio_type.get(number)
+    if name in topological_dimension:
+        return str(name)
+    row = cell_type(number)
+    hint = "leave those cells out with mesh.select"
+    if row.dim:
+        hint = f"take operators.simplices(mesh) first, or {hint}"
+    raise MeshError(f"to_meshio: meshio.Mesh has no cells of type {row.name!r}; {hint}")
 
 
 def _runs(cells: Cells) -> list[int]:
@@ -403,7 +457,7 @@ def _sets(
             cell_sets[region.name] = [
                 ids[(ids >= start) & (ids < stop)] - start for start, stop in pairwise(ends)
             ]
-            if (np.diff(ids) < 0).any():
+            if (np.diff(np.searchsorted(ends, ids, side="right")) < 0).any():
                 reason = "its cells in the order of the blocks"
                 ledger.converted("region", region.name, len(ids), reason)
         else:

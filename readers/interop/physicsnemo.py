@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -11,8 +12,14 @@ from meshkit.celltypes import cell_type
 from meshkit.errors import MeshError, MissingPackage
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.operators.soundness.structure import need_structure
 from meshkit.readers.accounting import keep_all, lose_faces, lose_fields, lose_info
-from meshkit.readers.interop.arrays import lose_other_regions, region_masks, regions_of_masks
+from meshkit.readers.interop.arrays import (
+    lose_other_regions,
+    need_mesh,
+    region_masks,
+    regions_of_masks,
+)
 from meshkit.report import Ledger
 
 if TYPE_CHECKING:
@@ -28,9 +35,14 @@ def from_physicsnemo(mesh: physicsnemo.mesh.Mesh) -> Mesh:
     "region:NAME" become regions, as `to_physicsnemo` writes them; PhysicsNeMo's cache is left.
 
     Raises:
-        MeshError: simplices of more than four points, or arrays that contradict each other.
+        MeshError: it is no such mesh, its simplices have more than four points, or its arrays
+            contradict each other.
     """
-    k = mesh.cells.shape[1]
+    shape: Sequence[int] = getattr(getattr(mesh, "cells", None), "shape", ())
+    if len(shape) != 2:
+        kind = type(mesh).__name__
+        raise MeshError(f"from_physicsnemo: expected a physicsnemo.mesh.Mesh, found {kind}")
+    k = shape[1]
     if k not in _SIMPLICES:
         raise MeshError(f"from_physicsnemo: simplices of {k} points; expected 1 to 4")
     point_data, of_points = regions_of_masks(dict(mesh.point_data.items()), "point")
@@ -61,9 +73,12 @@ def to_physicsnemo(mesh: Mesh, ledger: Ledger | None = None) -> Any:
         ledger: where what became of everything is written, if anybody asks.
 
     Raises:
-        MeshError: cells that are no simplices, or of several kinds.
+        MeshError: it is no mesh, ids name what is not there, or its cells are no simplices or of
+            several kinds.
         MissingPackage: physicsnemo is not installed.
     """
+    need_mesh("to_physicsnemo", mesh)
+    need_structure(mesh)
     ledger = ledger or Ledger()
     number = mesh.cells.uniform
     allowed = {cell_type(name).number for name in _SIMPLICES.values()}

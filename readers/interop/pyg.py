@@ -11,7 +11,7 @@ from meshkit.errors import MeshError, MissingPackage
 from meshkit.fields import leaves
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import lose_faces, lose_fields
-from meshkit.readers.interop.arrays import lose_other_regions, region_masks
+from meshkit.readers.interop.arrays import lose_other_regions, need_mesh, region_masks
 from meshkit.report import Ledger
 
 if TYPE_CHECKING:
@@ -40,14 +40,17 @@ def to_pyg(mesh: Mesh) -> Data:
 
     Raises:
         MissingPackage: torch_geometric is not installed.
-        MeshError: as `operators.edges`.
+        MeshError: it is no mesh, or ids name what is not there; else as `operators.edges`.
     """
+    need_mesh("to_pyg", mesh)
     try:
         from torch_geometric.data import Data
     except ImportError as why:
         raise MissingPackage("to_pyg", "meshkit[pyg]") from why
     from meshkit.operators.adjacency.edges import edges
+    from meshkit.operators.soundness.structure import need_structure
 
+    need_structure(mesh)
     ledger = Ledger()
     ledger.kept("points", "", mesh.n_points)
     pairs = edges(mesh).long()

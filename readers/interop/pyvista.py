@@ -7,6 +7,7 @@ from typing import Any
 
 from meshkit.errors import MeshError, ReadError
 from meshkit.mesh import Mesh
+from meshkit.operators.soundness.structure import need_structure
 from meshkit.readers.vtk import from_mesh, to_mesh
 from meshkit.readers.vtk.arrays import refuse_unsound
 from meshkit.readers.vtk.blocks import Block, mesh_of_blocks
@@ -48,7 +49,7 @@ def from_pyvista(dataset: Any) -> Mesh:
 
 
 def _block(name: str | None, dataset: Any, ledger: Ledger) -> Block:
-    """A block and what is below it; blocks that hold nothing are left out."""
+    """A block and what is below it; one that holds nothing has no data and nothing below."""
     pieces = dataset.IsA("vtkMultiPieceDataSet")
     if not pieces and not dataset.IsA("vtkMultiBlockDataSet"):
         data = decoded(from_vtk(dataset, ledger), ledger)
@@ -60,9 +61,8 @@ def _block(name: str | None, dataset: Any, ledger: Ledger) -> Block:
     count = dataset.GetNumberOfPieces() if pieces else dataset.GetNumberOfBlocks()
     for i in range(count):
         held = dataset.GetPieceAsDataObject(i) if pieces else dataset.GetBlock(i)
-        if held is not None:
-            said = dataset.GetMetaData(i).Get(vtkCompositeDataSet.NAME())
-            below.append(_block(said, held, ledger))
+        said = dataset.GetMetaData(i).Get(vtkCompositeDataSet.NAME())
+        below.append(Block(said) if held is None else _block(said, held, ledger))
     return Block(name, below=below, pieces=pieces)
 
 
@@ -73,8 +73,16 @@ def to_pyvista(mesh: Mesh) -> Any:
     on a device or not contiguous; points in 1-D or 2-D; offsets and ids of two widths; dtypes that
     vtk lacks (bool is shared as bytes; float16, complex); texts; cells of our own types. What
     VTK has no place for (regions, faces, units) rides in field arrays that begin with "meshkit_".
+
+    Raises:
+        MeshError: cells, faces or regions name what is not there, an attribute is not JSON, or a
+            tensor is sparse or quantized.
     """
     from pyvista import UnstructuredGrid
 
+    try:
+        need_structure(mesh)
+    except MeshError as why:
+        raise MeshError(f"to_pyvista: {why}") from None
     data = encoded(from_mesh(mesh, Ledger()), IN_MEMORY)
     return UnstructuredGrid(to_unstructured(data), deep=False)

@@ -15,10 +15,12 @@ from meshkit.errors import MeshError
 from meshkit.info import MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.operators.soundness.structure import need_structure
 from meshkit.readers.accounting import lose_faces, lose_fields
 from meshkit.readers.filling import filled
 from meshkit.readers.interop.arrays import (
     lose_other_regions,
+    need_mesh,
     numpy_fields,
     region_masks,
     regions_of_masks,
@@ -213,11 +215,14 @@ def to_trimesh(mesh: Mesh) -> Any:
     `metadata["meshkit"]`. Points become float64, points in 2-D get z = 0, ids int64.
 
     Raises:
-        MeshError: the mesh has solids (take `operators.boundary` first), or surface cells other
-            than triangles (take `operators.simplices` first).
+        MeshError: it is no mesh, ids name what is not there, it has solids (take
+            `operators.boundary` first), or surface cells other than triangles (take
+            `operators.simplices` first).
     """
     import trimesh
 
+    need_mesh("to_trimesh", mesh)
+    need_structure(mesh)
     ledger = Ledger()
     if mesh.dim == 3:
         raise MeshError(

@@ -3,9 +3,8 @@
 Objects (`o`), groups (`g`) and materials (`usemtl`) become cell regions of the kinds "object",
 "group" and "material"; smoothing groups (`s`) a cell field. Texture vertices and normals belong
 to corners: where every point has exactly one they become the point fields "texture" and
-"normals", else the tables go to `global_data` with one id a corner, in the order of
-`mesh.cells.connectivity` (-1 where a corner has none). Free-form curves and surfaces are dropped
-and counted.
+"normals", else the cell fields "corner_texture" and "corner_normals", a row of corners a cell (see
+`corners`). Free-form curves and surfaces are dropped and counted.
 
 `reading` and `writing` do it.
 

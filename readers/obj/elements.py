@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import numpy as np
 import torch
@@ -20,7 +20,6 @@ from meshkit.readers.number_lines import (
     words_per_line,
 )
 from meshkit.readers.obj.lines import Ints, Lines, shown
-from meshkit.report import Ledger
 
 VERTEX, POLY_VERTEX, LINE, POLY_LINE, TRIANGLE, QUAD = (
     cell_type(name).number
@@ -156,51 +155,3 @@ def odd_faces(faces: Elements) -> dict[str, int]:
     """How many faces of one and of two points there are, by what they become."""
     found = {"vertex": int((faces.sizes == 1).sum()), "line": int((faces.sizes == 2).sum())}
     return {name: n for name, n in found.items() if n}
-
-
-CARRIERS: Final = {
-    "vt": (LINE, POLY_LINE, TRIANGLE, QUAD, POLYGON),
-    "vn": (TRIANGLE, QUAD, POLYGON),
-}
-"""Which cells may have a texture vertex or a normal at their corners."""
-
-
-def corner_tables(
-    cells: Cells,
-    corners: Ints,
-    n_points: int,
-    tables: Sequence[NDArray[Any]],
-    ledger: Ledger,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Texture vertices and normals as point fields where they are, else as tables."""
-    point_data: dict[str, Any] = {}
-    global_data: dict[str, Any] = {}
-    types = np.repeat(cells.types.numpy(), cells.sizes.numpy())
-    for k, (name, word) in enumerate((("texture", "vt"), ("normals", "vn")), 1):
-        table, ids = tables[k - 1], corners[:, k]
-        if not len(table):
-            continue
-        free = (ids < 0) & ~np.isin(types, CARRIERS[word])  # vertices and lines have none
-        of_point = _one_each(corners[~free, 0], ids[~free], n_points, len(table))
-        if of_point is not None:
-            point_data[name] = table[of_point]
-            ledger.kept("field", f"point_data/{name}", n_points)
-            continue
-        global_data[f"obj_{word}"] = table
-        global_data[f"obj_{word}_ids"] = ids
-        reason = f"not one a point: a table, and ids of corners in global_data/obj_{word}_ids"
-        ledger.converted("field", f"global_data/obj_{word}", len(table), reason)
-    return point_data, global_data
-
-
-def _one_each(points: Ints, ids: Ints, n_points: int, n_rows: int) -> Ints | None:
-    """The one row that all corners of each point have, where each point and each row has one."""
-    if n_points == 0 or (ids < 0).any():
-        return None
-    of_point = np.full(n_points, -1, np.int64)
-    of_point[points] = ids
-    used = np.zeros(n_rows, bool)
-    used[ids] = True
-    if (of_point < 0).any() or (of_point[points] != ids).any() or not used.all():
-        return None
-    return of_point

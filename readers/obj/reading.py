@@ -19,7 +19,8 @@ from meshkit.readers.number_lines import (
     numbers,
     words_per_line,
 )
-from meshkit.readers.obj.elements import corner_tables, elements_of, joined, odd_faces
+from meshkit.readers.obj.corners import corner_fields
+from meshkit.readers.obj.elements import elements_of, joined, odd_faces
 from meshkit.readers.obj.lines import Ints, Lines, shown
 from meshkit.readers.obj.states import refuse_or_count_rest, states_of
 from meshkit.report import Ledger
@@ -47,15 +48,14 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     for name, count in odd_faces(drawn[0]).items():
         ledger.converted("cells", name, count, "written as a face of fewer than three points")
     tables = (textures, normals)
-    corner_fields, global_data = corner_tables(cells, corners, len(points), tables, ledger)
+    of_points, of_corners = corner_fields(cells, corners, len(points), tables, ledger)
     cell_data, regions, attributes = states_of(lines, at, ledger)
     refuse_or_count_rest(lines, ledger)
     return make_mesh(
         torch.from_numpy(points),
         cells,
-        point_data=fields | corner_fields,
-        cell_data=cell_data,
-        global_data=global_data,
+        point_data=fields | of_points,
+        cell_data=cell_data | of_corners,
         regions=regions,
         info=MeshInfo(attributes=attributes),
     )

@@ -12,7 +12,7 @@ import torch
 
 from meshkit.mesh import Mesh
 from meshkit.readers.obj.lines import Ints
-from meshkit.readers.obj.states import KINDS
+from meshkit.readers.obj.states import KINDS, read_names
 from meshkit.regions import Region
 from meshkit.report import Ledger
 
@@ -45,9 +45,13 @@ def state_changes(mesh: Mesh, able: Ints, ledger: Ledger, held: set[str]) -> lis
         elif kind == "group" and re.search(r"\s", name):
             reason = "a group's name has no blanks; regions of kind 'object' may have"
             ledger.dropped("region", region.name, len(region), reason)
+        elif any(_name_of(r) == name for r in by_kind[kind]):
+            reason = f"another region is the {kind} {name!r} already"
+            ledger.dropped("region", region.name, len(region), reason)
         else:
             by_kind[kind].append(region)
     changes: list[Change] = []
+    in_file: list[Region] = []
     for word, kind in KINDS.items():
         regions = by_kind[kind]
         if kind != "group" and regions and not _exclusive(regions, place, len(able)):
@@ -56,8 +60,11 @@ def state_changes(mesh: Mesh, able: Ints, ledger: Ledger, held: set[str]) -> lis
                 ledger.dropped("region", region.name, len(region), reason)
             continue
         for region in regions:
-            _note_region(region, kind, ledger)
-        changes += _changes(word, regions, place, len(able))
+            _note_region(region, kind, place, ledger)
+        of_kind = _changes(word, regions, place, len(able))
+        in_file += _by_appearance(kind, regions, of_kind)
+        changes += of_kind
+    _note_order(mesh, in_file, ledger)
     changes += _smoothing(mesh, able, ledger, held)
     return sorted(changes, key=lambda change: change.cell)
 
@@ -67,8 +74,33 @@ def _name_of(region: Region) -> str:
     return own if isinstance(own, str) else region.name
 
 
-def _note_region(region: Region, kind: str, ledger: Ledger) -> None:
+def _by_appearance(kind: str, regions: Sequence[Region], of_kind: Sequence[Change]) -> list[Region]:
+    """The regions of one kind in the order in which reading meets their names."""
+    said = [change.line.partition(" ")[2] for change in of_kind]
+    names = [name for rest in said for name in (rest.split() if kind == "group" else [rest])]
+    by_name = {_name_of(region): region for region in regions}
+    return [by_name[name] for name in dict.fromkeys(names) if name in by_name]
+
+
+def _note_order(mesh: Mesh, in_file: Sequence[Region], ledger: Ledger) -> None:
+    """Count what reading will order or call otherwise."""
+    held = {region.name for region in in_file}
+    given = [r.name for r in mesh.regions if r.entity == "cell" and r.name in held]
+    if given != [region.name for region in in_file]:
+        reason = "their order: objects, groups, materials, each by first appearance"
+        ledger.converted("regions", "", len(in_file), reason)
+    kinds = [r.kind if r.kind in KINDS.values() else "group" for r in in_file]
+    said = [(kind, _name_of(r)) for kind, r in zip(kinds, in_file, strict=True)]
+    for region, name in zip(in_file, read_names(said), strict=True):
+        if name != region.name:
+            ledger.converted("region", region.name, len(region), f"read as {name!r}")
+
+
+def _note_region(region: Region, kind: str, place: Ints, ledger: Ledger) -> None:
     ledger.kept("region", region.name, len(region))
+    if (np.diff(_members(region, place)) <= 0).any():
+        reason = "its cells in the order of the file, each once"
+        ledger.converted("region", region.name, len(region), reason)
     if region.kind is None:
         ledger.converted("region", region.name, len(region), "without a kind, read as a group")
     attributes = {k: v for k, v in region.attributes.items() if k != "name"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -74,25 +74,37 @@ def states_of(
         numbers = np.array([0, *(int(v[0]) for v in smoothing.values)], np.int32)
         cell_data["smoothing_group"] = numbers[of_cell]
         ledger.kept("field", "cell_data/smoothing_group", len(cells))
-    taken: set[str] = set()
+    found = [r for word, state in states.items() for r in _regions(KINDS[word], state, cells)]
     regions = []
-    for word, state in states.items():
-        for region in _regions(KINDS[word], state, cells):
-            if region.name in taken:
-                name, i = f"{region.name} ({region.kind})", 2
-                while name in taken:
-                    name, i = f"{region.name} ({region.kind} {i})", i + 1
-                reason = f"{region.name!r} is the name of another kind of region too"
-                ledger.converted("region", name, len(region), reason)
-                region = region.replace(name=name, attributes={"name": region.name})
-            taken.add(region.name)
-            ledger.kept("region", region.name, len(region))
-            regions.append(region)
+    for region, name in zip(found, read_names([(r.kind, r.name) for r in found]), strict=True):
+        if name != region.name:
+            reason = f"{region.name!r} is the name of another kind of region too"
+            ledger.converted("region", name, len(region), reason)
+            region = region.replace(name=name, attributes={"name": region.name})
+        ledger.kept("region", region.name, len(region))
+        regions.append(region)
     attributes: dict[str, Any] = {}
     if libraries:
         attributes["mtllib"] = libraries
         ledger.kept("info", "attributes/mtllib", len(libraries))
     return cell_data, regions, attributes
+
+
+def read_names(said: Sequence[tuple[str | None, str]]) -> list[str]:
+    """What regions of these kinds and names are called: of one name, the later say their kind.
+
+    >>> read_names([("object", "Cube"), ("group", "Cube")])
+    ['Cube', 'Cube (group)']
+    """
+    taken: dict[str, None] = {}
+    for kind, own in said:
+        name, i = own, 2
+        if name in taken:
+            name = f"{own} ({kind})"
+        while name in taken:
+            name, i = f"{own} ({kind} {i})", i + 1
+        taken[name] = None
+    return list(taken)
 
 
 def _regions(kind: str, state: _State, cells: Ints) -> Iterator[Region]:

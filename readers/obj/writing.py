@@ -12,12 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from meshkit.celltypes import CELL_TYPES, POLYGON, cell_type
-from meshkit.fields import leaves
+from meshkit.celltypes import CELL_TYPES, POLYGON, CellType, cell_type
 from meshkit.mesh import Mesh
-from meshkit.readers.accounting import lose_faces, lose_fields, lose_info, need_ids_in_range
+from meshkit.readers.accounting import lose_faces, lose_fields, lose_info
+from meshkit.readers.obj.corners import written_corners
 from meshkit.readers.obj.elements import (
-    CARRIERS,
     LINE,
     POLY_LINE,
     POLY_VERTEX,
@@ -43,20 +42,18 @@ _ABLE: Final = {
 _CHUNK: Final = 1 << 16
 
 
-_FLOATS: Final = (torch.float32, torch.float64)
-
-
 def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
     """Write points, vertices, lines, triangles, quads and polygons in their order.
 
     Coordinates are the shortest decimals that give the same float64 again. Cell regions become
     objects, groups or materials by their kind (any other kind: groups); the fields that reading
-    makes ("texture", "normals", "colors", "w", "smoothing_group", "obj_vt", "obj_vn") are written
-    back.
+    makes ("texture", "normals", "corner_texture", "corner_normals", "colors", "w",
+    "smoothing_group") are written back.
     """
-    need_ids_in_range(mesh, path)
-    tables, held = _written_tables(mesh, ledger)
     able, cells = _written_cells(mesh, ledger)
+    written = np.zeros(mesh.n_cells, bool)
+    written[able] = True
+    tables, held = written_corners(mesh, written, ledger)
     states = state_changes(mesh, able, ledger, held)
     points, fields = _written_points(mesh, ledger, held)
     lose_fields(mesh, ledger, "OBJ has no such field", held=held)
@@ -74,16 +71,10 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
         file.writelines(f"mtllib {x}\n" for x in (libraries if named else ()))
         rows = np.concatenate([points, *fields], 1)
         file.writelines(_number_lines("v", rows))
-        for word, (table, _) in tables.items():
-            file.writelines(_number_lines(word, table))
-        file.writelines(_element_lines(cells, [t[1] for t in _both(tables)], states))
-
-
-def _both(
-    tables: dict[str, tuple[NDArray[Any], Ints | None]],
-) -> tuple[tuple[NDArray[Any], Ints | None], tuple[NDArray[Any], Ints | None]]:
-    none = (np.zeros((0, 3)), None)
-    return tables.get("vt", none), tables.get("vn", none)
+        for word, rows_of in tables.items():
+            file.writelines(_number_lines(word, rows_of.table))
+        both = [tables[word].of_corner if word in tables else None for word in ("vt", "vn")]
+        file.writelines(_element_lines(cells, both, states))
 
 
 def _number_lines(word: str, table: NDArray[Any]) -> Iterator[str]:
@@ -120,52 +111,6 @@ def _written_points(
     return array, fields
 
 
-def _written_tables(
-    mesh: Mesh, ledger: Ledger
-) -> tuple[dict[str, tuple[NDArray[Any], Ints | None]], set[str]]:
-    """Texture vertices and normals: the table, and the row of each corner (None: none)."""
-    out: dict[str, tuple[NDArray[Any], Ints | None]] = {}
-    held: set[str] = set()
-    flat = mesh.cells.connectivity.long().cpu().numpy()
-    types = np.repeat(mesh.cells.types.cpu().numpy(), mesh.cells.sizes.cpu().numpy())
-    fields = {
-        f"{home}/{'/'.join(p)}": x
-        for home in ("point_data", "global_data")
-        for p, x in leaves(getattr(mesh, home))
-    }
-    for word, name, widths in (("vt", "texture", (1, 2, 3)), ("vn", "normals", (3,))):
-        x = fields.get(f"point_data/{name}")
-        carries = np.isin(types, CARRIERS[word])
-        if x is not None and x.dtype in _FLOATS and x.ndim == 2 and x.shape[1] in widths:
-            used = np.zeros(mesh.n_points, bool)
-            used[flat[carries]] = True
-            if used.all():
-                out[word] = (x.detach().cpu().double().numpy(), flat)
-                held.add(f"point_data/{name}")
-                ledger.kept("field", f"point_data/{name}", len(x))
-                if x.dtype != torch.float64:
-                    reason = "float32 as decimals, read as float64"
-                    ledger.converted("field", f"point_data/{name}", len(x), reason)
-                continue
-        x, ids = fields.get(f"global_data/obj_{word}"), fields.get(f"global_data/obj_{word}_ids")
-        if (
-            x is not None
-            and ids is not None
-            and x.dtype == torch.float64
-            and x.ndim == 2
-            and x.shape[1] in widths
-            and ids.dtype in (torch.int32, torch.int64)
-            and ids.shape == mesh.cells.connectivity.shape
-            and (ids.numel() == 0 or (int(ids.min()) >= -1 and int(ids.max()) < len(x)))
-            and not ((rows := ids.long().cpu().numpy()) >= 0)[~carries].any()
-        ):
-            out[word] = (x.detach().cpu().numpy(), rows if (rows >= 0).any() else None)
-            for key in (f"global_data/obj_{word}", f"global_data/obj_{word}_ids"):
-                held.add(key)
-                ledger.kept("field", key, len(fields[key]))
-    return out, held
-
-
 @dataclass(frozen=True)
 class _Written:
     types: NDArray[np.uint8]
@@ -184,10 +129,7 @@ def _written_cells(mesh: Mesh, ledger: Ledger) -> tuple[Ints, _Written]:
         if row is not None and row.number in _ABLE:
             ledger.kept("cells", name, count)
             continue
-        hint = (
-            "operators.boundary makes" if row is not None and row.dim == 3 else "no operator makes"
-        )
-        ledger.dropped("cells", name, count, f"OBJ has no such cells; {hint} polygons of them")
+        ledger.dropped("cells", name, count, f"OBJ has no such cells; {_what_to_do(row)}")
     for number, size, name in (
         (POLYGON, 3, "triangle"),
         (POLYGON, 4, "quad"),
@@ -209,6 +151,15 @@ def _written_cells(mesh: Mesh, ledger: Ledger) -> tuple[Ints, _Written]:
     at = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes[able])
     flat = cells.connectivity.long().cpu().numpy()[at]
     return able, _Written(types[able], ends, flat, at)
+
+
+def _what_to_do(row: CellType | None) -> str:
+    """Which operator makes cells of a type that OBJ has."""
+    if row is None or row.shape == "empty":
+        return "no operator makes others of them"
+    if row.dim == 3:
+        return "operators.boundary(mesh) makes polygons of solids"
+    return "operators.simplices(mesh) makes triangles and lines of them"
 
 
 def _element_lines(

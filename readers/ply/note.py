@@ -7,6 +7,7 @@ fields by their properties, the dtypes of the ids, and the info of the mesh.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,9 @@ TYPE: Final = "meshkit_type"
 PLACE: Final = "meshkit_cell"
 """The property that holds the place of a cell, where elements mix the order."""
 
+WRITTEN_BY: Final = "written by meshkit"
+"""The first comment of a file that meshkit wrote."""
+
 _WORD: Final = "meshkit "
 _PIECE: Final = 400  # VTK reads lines into char[4096]
 
@@ -53,6 +57,28 @@ def comments_of(said: Mapping[str, Any]) -> Iterator[str]:
 def is_note(comment: str) -> bool:
     """Whether a comment would be taken for a piece of a note."""
     return comment.startswith(_WORD)
+
+
+def comments_said(mesh: Mesh) -> list[str]:
+    """The comments of a mesh's info, each on one line, but for those that we write anyway."""
+    given = mesh.info.attributes.get("comments", ())
+    lines = [" ".join(str(text).split()) for text in given if isinstance(given, list | tuple)]
+    return [text for text in lines if not is_note(text) and text != WRITTEN_BY]
+
+
+def comments_beside(comments: Iterable[str], mesh: Mesh) -> list[str]:
+    """The comments of a file that another program has added since meshkit wrote the mesh."""
+    ours = Counter(comments_said(mesh))
+    added = []
+    for text in comments:
+        line = " ".join(text.split())
+        if is_note(text) or line in (WRITTEN_BY, ""):
+            continue
+        if ours[line]:
+            ours[line] -= 1
+        else:
+            added.append(text)
+    return added
 
 
 def found_note(path: Path, comments: Iterable[str]) -> Note | None:

@@ -17,10 +17,11 @@ from meshkit.info import FieldInfo, FieldKey, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import keep_cells
+from meshkit.readers.padded_rows import MOST_PADDING, blank, fits_padded, padded
 from meshkit.readers.ply.body import Body, Column, Lists
 from meshkit.readers.ply.cells import Block, blocks_of, cells_of
 from meshkit.readers.ply.header import read_header
-from meshkit.readers.ply.note import found_note, is_note
+from meshkit.readers.ply.note import comments_beside, found_note, is_note
 from meshkit.report import Ledger
 
 _AXES: Final = ("x", "y", "z")
@@ -41,7 +42,8 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     `x, y, z` are the points, float32 if all of them are, else float64. Faces become triangles,
     quads and polygons (of one vertex a vertex, of two a line), `tristrips` triangle strips,
     `edge` lines, in the order of the elements. Any other property is a field; `nx, ny, nz` are
-    together "normals", `red, green, blue` and `alpha` "colors", `s, t` or `u, v` "texture". What
+    together "normals", `red, green, blue` and `alpha` "colors", `s, t` or `u, v` "texture". Lists
+    of different lengths are filled to a table, beside their lengths in "NAME_length". What
     belongs to neither vertices nor cells is in `global_data` under its element. Comments are in
     `info.attributes["comments"]`. A file that meshkit wrote comes back as the mesh it was.
 
@@ -64,8 +66,22 @@ def read(path: Path, ledger: Ledger) -> Mesh:
         ledger.dropped("info", "comment meshkit", 1, reason)
         note, comments = None, [text for text in comments if not is_note(text)]
     if note is not None:
-        return note.mesh(path, points, blocks, tables["vertex"], ledger)
-    return _foreign(points, blocks, tables, comments, ledger)
+        mesh = note.mesh(path, points, blocks, tables["vertex"], ledger)
+        return _with_comments(mesh, comments_beside(header.comments, mesh), ledger)
+    made = _foreign(points, blocks, tables, ledger)
+    return _with_comments(made, comments, ledger)
+
+
+def _with_comments(mesh: Mesh, more: list[str], ledger: Ledger) -> Mesh:
+    """The mesh with more comments in its info."""
+    known = mesh.info.attributes.get("comments", [])
+    comments = [*(known if isinstance(known, list) else [known]), *more]
+    if more:
+        attributes = {**mesh.info.attributes, "comments": comments}
+        mesh = mesh.replace(info=mesh.info.replace(attributes=attributes))
+    if comments:
+        ledger.kept("info", "attributes/comments", len(comments))
+    return mesh
 
 
 def _points(path: Path, vertex: dict[str, Column] | None, ledger: Ledger) -> NDArray[Any]:
@@ -91,7 +107,6 @@ def _foreign(
     points: NDArray[Any],
     blocks: list[Block],
     tables: dict[str, dict[str, Column]],
-    comments: list[str],
     ledger: Ledger,
 ) -> Mesh:
     """The mesh of a file of someone else's."""
@@ -103,11 +118,11 @@ def _foreign(
         if name not in used and columns:
             spare[name] = dict(columns)
     vertex = {k: v for k, v in tables["vertex"].items() if k not in _AXES}
-    point_data = _fields("point_data", "vertex", vertex, spare, known, ledger)
+    point_data = _fields("point_data", vertex, len(points), known, ledger)
     for name, x in point_data.items():
         _count("point_data", name, len(x), known, ledger)
     parts = [
-        _fields("cell_data", block.element, block.columns, spare, known, ledger) for block in blocks
+        _fields("cell_data", block.columns, len(block.sizes), known, ledger) for block in blocks
     ]
     cell_data = _joined(blocks, parts, known, ledger)
     cells = cells_of(blocks)
@@ -118,7 +133,7 @@ def _foreign(
         point_data=point_data,
         cell_data=cell_data,
         global_data=_spare(spare, ledger),
-        info=MeshInfo(fields=known, attributes={"comments": comments} if comments else {}),
+        info=MeshInfo(fields=known),
     )
 
 
@@ -137,13 +152,16 @@ def _count(
 
 def _fields(
     home: str,
-    element: str,
     columns: dict[str, Column],
-    spare: dict[str, dict[str, Any]],
+    rows: int,
     known: dict[FieldKey, FieldInfo],
     ledger: Ledger,
 ) -> dict[str, NDArray[Any]]:
-    """Fields of the properties; lists of different lengths go to the spare ones."""
+    """Fields of the properties.
+
+    Lists of different lengths become two fields: a row holds the list and then NaN (-1, or 0 for
+    unsigned integers), and "name_length" says how long it is.
+    """
     found: dict[str, NDArray[Any]] = {}
     left = dict(columns)
     for name, kind, together in _TOGETHER:
@@ -164,11 +182,29 @@ def _fields(
     for name, column in left.items():
         if not isinstance(column, Lists):
             found[name] = column
-        elif (size := column.size) is not None:
-            found[name] = column.values.reshape(-1, size)
+        elif (size := column.size) is not None or not rows:
+            found[name] = column.values.reshape(rows, size or 0)
         else:
-            spare.setdefault(element, {})[name] = column
+            found |= _padded(home, name, column, {*columns, *found}, ledger)
     return found
+
+
+def _padded(
+    home: str, name: str, lists: Lists, taken: set[str], ledger: Ledger
+) -> dict[str, NDArray[Any]]:
+    """A field of lists of different lengths, and one of the lengths."""
+    lengths = np.diff(lists.offsets)
+    widest, values = int(lengths.max()), lists.values
+    if not fits_padded(len(lengths), widest, len(values), values.itemsize):
+        reason = f"as a table of {widest} columns its lists take over {MOST_PADDING} times"
+        ledger.dropped("field", f"{home}/{name}", len(lengths), f"{reason} their memory")
+        return {}
+    of_lengths = f"{name}_length"
+    while of_lengths in taken:
+        of_lengths += "_"
+    reason = f"lists of different lengths, filled with {blank(values.dtype)}; see {of_lengths!r}"
+    ledger.converted("field", f"{home}/{name}", len(lengths), reason)
+    return {name: padded(lengths, values, widest), of_lengths: lengths.astype(np.int32)}
 
 
 def _joined(
@@ -190,7 +226,7 @@ def _joined(
     for name in names:
         have = [part[name] for part in parts if name in part]
         dtype = np.result_type(*(x.dtype for x in have))
-        fill = np.nan if dtype.kind == "f" else -1 if dtype.kind == "i" else 0
+        fill = blank(dtype)
         pieces, missing = [], 0
         for block, part in zip(blocks, parts, strict=True):
             if name in part:

@@ -21,7 +21,7 @@ from meshkit.fields import as_bits, leaves, take
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import keep_cells, lose_faces, lose_fields
 from meshkit.readers.ply.cells import POLYGON, TYPE_OF_SIZE
-from meshkit.readers.ply.note import PLACE, TYPE, comments_of, is_note
+from meshkit.readers.ply.note import PLACE, TYPE, WRITTEN_BY, comments_of, comments_said
 from meshkit.readers.ply.table import Table, VertexLists
 from meshkit.report import Ledger
 
@@ -265,12 +265,9 @@ def _header(
         comments = list(comments_of(note))
     except (TypeError, ValueError) as why:
         raise WriteError(path, f"info holds what JSON cannot: {why}") from None
-    lines = ["ply", "format binary_little_endian 1.0", "comment written by meshkit"]
-    given = mesh.info.attributes.get("comments", ())
-    for text in given if isinstance(given, list | tuple) else ():
-        text = " ".join(str(text).split())
-        if not is_note(text) and text != "written by meshkit":
-            lines.append(text if text.startswith("obj_info ") else f"comment {text}")
+    lines = ["ply", "format binary_little_endian 1.0", f"comment {WRITTEN_BY}"]
+    for text in comments_said(mesh):
+        lines.append(text if text.startswith("obj_info ") else f"comment {text}")
     lines += [f"comment {piece}" for piece in comments]
     for name, table in tables.items():
         lines += [f"element {name} {table.n}", *table.properties()]

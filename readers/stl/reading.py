@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -13,22 +13,39 @@ from meshkit.info import MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.stl.soup import FACET, HEADER, START, Soup, disagreeing, merged
-from meshkit.readers.stl.text import counted_facets, from_text
+from meshkit.readers.stl.text import counted_facets, from_text, need_solid
 from meshkit.regions import Region
 from meshkit.report import Ledger
+
+_HEAD: Final = 4096
+MOST_PADDING: Final = 84
+"""How many bytes may follow the last triangle of a binary file."""
 
 
 def read(path: Path, ledger: Ledger) -> Mesh:
     """Read triangles; float32 points from binary, float64 from text.
 
-    -0.0 becomes 0.0. Degenerate facets stay. Attribute bytes that are not all zero become the
+    Corners that are equal to the bit are one point; one with a NaN is a point of its own. -0.0
+    becomes 0.0. Degenerate facets stay. Attribute bytes that are not all zero become the
     cell field "attribute", a header text `info.attributes["header"]`.
 
     Raises:
         ReadError: sizes contradict each other, or a line of text is not what must stand there.
     """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not is_binary(head, size):
+        need_solid(path, head, size)  # before all of it is read
     data = path.read_bytes()
-    soup = _binary(data) if is_binary(data, len(data)) else from_text(path, data)
+    if is_binary(data, len(data)):
+        soup = _binary(data)
+        padding = len(data) - START - FACET.itemsize * counted_facets(data)
+        if padding:
+            reason = "padding after the last triangle"
+            ledger.dropped("bytes", "", padding, reason, loss=False)
+    else:
+        soup = from_text(path, data)
     n = len(soup.corners)
     points, ids = merged(soup.corners.reshape(-1, 3))
     ledger.kept("points", "", len(points))
@@ -56,12 +73,19 @@ def read(path: Path, ledger: Ledger) -> Mesh:
 
 
 def is_binary(head: bytes, size: int) -> bool:
-    """Whether the count in the header gives the size of the file, as in no text file."""
-    return len(head) >= START and size == START + FACET.itemsize * counted_facets(head)
+    """Whether the count in the header gives the size of the file, as in no text file.
+
+    A few bytes more than that are padding, where the header counts any triangles at all.
+    """
+    if len(head) < START:
+        return False
+    count = counted_facets(head)
+    padding = size - START - FACET.itemsize * count
+    return 0 <= padding <= (MOST_PADDING if count else 0)
 
 
 def _binary(data: bytes) -> Soup:
-    table = np.frombuffer(data, FACET, offset=START)
+    table = np.frombuffer(data, FACET, counted_facets(data), START)
     header = data[:HEADER].rstrip(b"\0 ").decode("latin-1")
     return Soup(table["corners"].copy(), table["normal"].copy(), table["attribute"].copy(), header)
 

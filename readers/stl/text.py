@@ -53,16 +53,31 @@ _TOKEN: Final = re.compile(rb"\s*(\S+)")
 _CHUNK: Final = 1 << 16
 
 
+def need_solid(path: Path, head: bytes, size: int) -> None:
+    """Refuse a file that is not binary and does not begin with "solid".
+
+    Args:
+        path: of the error.
+        head: the first bytes, or all; if they are no more than a blank, nothing is refused.
+        size: of the file.
+    """
+    begun = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    cut = len(head) < size and len(begun) <= len(b"solid")
+    if cut or re.match(rb"solid\b", begun, re.IGNORECASE):
+        return
+    counted = f"; the header counts {counted_facets(head)} facets" if len(head) >= START else ""
+    raise ReadError(
+        path,
+        f"is neither binary nor text ({size} bytes{counted})",
+        expected=f"{START} + {FACET.itemsize} x the count of facets in bytes, "
+        "or a first word 'solid'",
+    )
+
+
 def from_text(path: Path, data: bytes) -> Soup:
     """Solids one after the other, each of facets; nothing else may stand between them."""
+    need_solid(path, data, len(data))
     at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
-    if re.compile(rb"\s*solid\b", re.IGNORECASE).match(data, at) is None:
-        raise ReadError(
-            path,
-            f"is neither binary nor text ({_sizes(data)})",
-            expected=f"{START} + {FACET.itemsize} x the count of facets in bytes, "
-            "or a first word 'solid'",
-        )
     numbers: list[NDArray[np.float64]] = []
     tokens: list[bytes] = []
     begun: list[int] = []  # where each facet of the tokens at hand begins
@@ -98,12 +113,6 @@ def _decoded(name: bytes) -> str:
         return name.strip().decode("utf-8")
     except UnicodeDecodeError:
         return name.strip().decode("latin-1")
-
-
-def _sizes(data: bytes) -> str:
-    if len(data) < START:
-        return f"{len(data)} bytes"
-    return f"{len(data)} bytes; the header counts {counted_facets(data)} facets"
 
 
 def _numbers(

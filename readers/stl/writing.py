@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from meshkit.celltypes import cell_type
 from meshkit.mesh import Mesh
-from meshkit.readers.accounting import lose_faces, lose_fields, lose_info, need_ids_in_range
+from meshkit.readers.accounting import lose_faces, lose_fields, lose_info
 from meshkit.readers.stl.soup import FACET, HEADER, disagreeing, merged, right_hand
 from meshkit.readers.stl.text import write_text
 from meshkit.report import Ledger
@@ -27,7 +27,6 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
     float64 coordinates; binary holds a header and the cell field "attribute" (uint16). Both hold
     the cell field "normals".
     """
-    need_ids_in_range(mesh, path)
     cells, ids = _triangles(mesh, ledger)
     solids = _solids(mesh, ledger)
     points = _points(mesh, ids, ledger)
@@ -84,10 +83,19 @@ def _triangles(mesh: Mesh, ledger: Ledger) -> tuple[NDArray[np.int64], NDArray[n
         if name == "triangle":
             ledger.kept("cells", name, count)
             continue
-        hint = "operators.boundary makes" if mesh.dim == 3 else "operators.simplices makes"
-        ledger.dropped("cells", name, count, f"STL holds triangles only; {hint} triangles of them")
+        ledger.dropped("cells", name, count, f"STL holds triangles only; {_what_to_do(name)}")
     ids, connectivity = mesh.cells.block("triangle")
     return ids.cpu().numpy(), connectivity.long().cpu().numpy()
+
+
+def _what_to_do(name: str) -> str:
+    """Which operators make triangles of cells of a type."""
+    dim = None if name.isdigit() else cell_type(name).dim
+    if dim == 3:
+        return "operators.simplices(operators.boundary(mesh)) makes triangles of solids"
+    if dim == 2:
+        return "operators.simplices(mesh) makes triangles of them"
+    return "no operator makes triangles of them"
 
 
 def _points(mesh: Mesh, ids: NDArray[np.int64], ledger: Ledger) -> NDArray[Any]:
@@ -120,6 +128,12 @@ def _note_order(mesh: Mesh, points: NDArray[Any], ids: NDArray[Any], ledger: Led
     if len(back) < len(first):
         reason = "equal to others, which reading merges"
         ledger.converted("points", "", len(first) - len(back), reason)
+    again = len(flat) - len(first)
+    if again and np.isnan(points[first]).any():
+        nowhere = int(np.isnan(points[flat]).any(1).sum() - np.isnan(points[first]).any(1).sum())
+        if nowhere:
+            reason = "NaN is equal to nothing: reading gives each corner a point of its own"
+            ledger.converted("points", "", nowhere, reason)
     minus = int(((points[first] == 0) & np.signbit(points[first])).sum())
     if minus:
         ledger.converted("points", "", minus, "-0.0 is read as 0.0")
@@ -200,11 +214,15 @@ def _solids(mesh: Mesh, ledger: Ledger) -> list[tuple[str, NDArray[Any]]]:
             name = ""
         else:
             ledger.kept("region", name, len(region))
-        for part, plain in (
-            *(("kind", "solid"), ("data", None), ("attributes", {})),
-            *(("source_id", None), ("parent", None)),
-        ):
-            if getattr(region, part) not in (plain, None):
+        known = {
+            "kind": None if region.kind == "solid" else region.kind,
+            "data": region.data,
+            "attributes": region.attributes or None,
+            "source_id": region.source_id,
+            "parent": region.parent,
+        }
+        for part, value in known.items():
+            if value is not None:
                 ledger.dropped("region", f"{region.name}: {part}", 1, "a solid has a name only")
         solids.append((name, ids))
     return solids

@@ -21,6 +21,8 @@ ROLES: Final = frozenset(
 )
 """What VTK can declare an array as, and `FieldInfo.kind` says."""
 
+_WINDOW: Final = 1 << 15
+
 
 @dataclass
 class VtkArray:
@@ -29,13 +31,15 @@ class VtkArray:
     `role` is the attribute it was declared as, in lower case ("scalars", "vectors", "normals",
     "tcoords", "tensors", "global_ids", "pedigree_ids", and "degrees" for the degrees [n, 3] of
     Lagrange and Bezier cells, VTK's HIGHERORDERDEGREES), `components` the names of its
-    components, `unit` what an information key says of its unit.
+    components, `unit` what an information key says of its unit, `changed` how the values differ
+    from what the file holds.
     """
 
     values: NDArray[Any] | list[str]
     role: str | None = None
     components: tuple[str, ...] | None = None
     unit: str | None = None
+    changed: str | None = None
 
 
 @dataclass
@@ -120,9 +124,9 @@ def refuse_unsound(data: VtkData, path: Path) -> None:
     ):
         if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end:
             raise fail("offsets do not span what they point into", place, f"0 to {end}")
-        if (np.diff(offsets) < 0).any():
-            at = int(np.argmax(np.diff(offsets) < 0))
-            raise fail(f"offsets descend at {at}", place)
+        falls = offsets[1:] < offsets[:-1]
+        if falls.any():
+            raise fail(f"offsets descend at {int(np.argmax(falls))}", place)
     if len(data.offsets) != n_cells + 1:
         raise fail(f"{len(data.offsets) - 1} cells have offsets", "cells", f"{n_cells}")
     if n_cells:
@@ -136,7 +140,8 @@ def refuse_unsound(data: VtkData, path: Path) -> None:
     if data.polyhedra is not None:
         ids.append(("faces of polyhedra", data.polyhedra[2]))
     for place, used in ids:
-        if len(used) and (used.min() < 0 or used.max() >= n_points):
+        # As unsigned numbers, negative ids are beyond all others: one pass.
+        if len(used) and used.view(f"u{used.itemsize}").max() >= n_points:
             bad = int(used.min()) if used.min() < 0 else int(used.max())
             raise fail(f"point id {bad}", place, f"ids from 0 to {n_points - 1}")
     wanted = int(np.count_nonzero(data.types == POLYHEDRON))
@@ -154,11 +159,17 @@ def refuse_unsound(data: VtkData, path: Path) -> None:
 
 def _distinct_sizes(data: VtkData) -> list[tuple[int, int]]:
     """Each (type, size) that occurs."""
-    types, sizes = data.types, np.diff(data.offsets)
-    low, high = int(sizes.min()), int(sizes.max())
-    if low == high and types.min() == types.max():
-        return [(int(types[0]), low)]
-    width = high + 1
-    keys = types.astype(np.int64) * width + sizes
-    found = np.flatnonzero(np.bincount(keys)) if width < 4096 else np.unique(keys)
-    return [divmod(int(key), width) for key in found]
+    found: set[tuple[int, int]] = set()
+    for at in range(0, len(data.types), _WINDOW):  # what fits in the cache is looked at twice
+        types = data.types[at : at + _WINDOW]
+        ends = data.offsets[at : at + len(types) + 1]
+        sizes = ends[1:] - ends[:-1]
+        low, high = int(sizes.min()), int(sizes.max())
+        if low == high and types.min() == types.max():
+            found.add((int(types[0]), low))
+            continue
+        width = high + 1
+        keys = types.astype(np.int64) * width + sizes
+        distinct = np.flatnonzero(np.bincount(keys)) if width < 4096 else np.unique(keys)
+        found.update(divmod(key, width) for key in distinct.tolist())
+    return sorted(found)

@@ -63,7 +63,8 @@ def mesh_of_blocks(
     """All blocks as one mesh: a cell region for each block with data, and each named one above.
 
     A region is called as its block is ("block 3" where that has no name), and its parent is the
-    named block above. Blocks with points and no cells are point regions. Names that are taken
+    named block above. Blocks with points and no cells are point regions, named blocks that hold
+    nothing regions of no cell. Names that are taken
     get their path in front, and are counted. Blocks that `split` made become the mesh it split.
 
     Args:

@@ -40,6 +40,8 @@ def mesh_of_others(data: VtkData, ledger: Ledger) -> Mesh:
             if isinstance(array.values, list):
                 reason = "texts as codes with a vocabulary"
                 ledger.converted("field", f"{home}/{name}", count, reason)
+            elif array.changed:
+                ledger.converted("field", f"{home}/{name}", count, array.changed)
             else:
                 ledger.kept("field", f"{home}/{name}", count)
     cells = _cells(data, points, ledger)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from meshkit.celltypes import cell_type
-from meshkit.errors import ReadError
+from meshkit.errors import MeshError, ReadError
 from meshkit.fields import as_bits, decode_texts, leaves
 from meshkit.info import FieldInfo
 from meshkit.mesh import Mesh
@@ -44,8 +44,15 @@ def from_mesh(mesh: Mesh, ledger: Ledger) -> VtkData:
     in field arrays whose names begin with "meshkit_"; `meshkit_format` says what is where. Any
     other reader sees the points, the cells and every field: in VTK's numbers, texts as texts,
     names of nested fields joined by "/", all components in one row.
+
+    Raises:
+        MeshError: info or a region is not JSON, or a tensor is sparse or quantized.
     """
     flat, meta = parts_of(mesh)
+    for path, x in flat.items():
+        if x.layout != torch.strided or x.is_quantized:
+            kind = "quantized" if x.is_quantized else str(x.layout)
+            raise MeshError(f"{'/'.join(path)} is {kind}, expected a dense tensor")
     meta["info"].pop("report")
     meta["info"].pop("source")
     homes: dict[str, dict[str, VtkArray]] = {home: {} for home in _HOMES}
@@ -85,7 +92,10 @@ def from_mesh(mesh: Mesh, ledger: Ledger) -> VtkData:
         # Only for other readers: ours finds the time in the note.
         data.field_arrays["TimeValue"] = VtkArray(np.array([[mesh.info.time]]))
         table.append({"home": "global_data", "name": "TimeValue", "path": None})
-    data.field_arrays[MARKER] = json_array(note)
+    try:
+        data.field_arrays[MARKER] = json_array(note)
+    except (TypeError, ValueError, RecursionError) as why:
+        raise MeshError(f"info or a region holds what JSON cannot: {why}") from None
     data.grid = mesh.info.grid
     return data
 
@@ -111,6 +121,7 @@ def _carried(
         "dtype": _dtype_name(x.dtype),
         "shape": list(x.shape[1:] if rows else x.shape),
     }
+    x = _plain(x)
     role = info.kind if info.kind in ROLES else None
     words = info.vocabulary
     if words is not None and _as_texts(x, words):
@@ -165,9 +176,14 @@ def _from_numbers(x: Tensor, dtype: torch.dtype) -> Tensor:
     return x.reshape(-1).to(dtype)
 
 
+def _plain(x: Tensor) -> Tensor:
+    """The values alone, as memory has them: no gradient, no pending conjugate or sign."""
+    return x.detach().resolve_conj().resolve_neg()
+
+
 def _numbers(x: Tensor, rows: bool) -> NDArray[Any]:
     """A tensor as VTK's numbers [n, c]."""
-    x = x.detach().resolve_conj().resolve_neg()
+    x = _plain(x)
     if x.is_complex():
         x = torch.view_as_real(x)
     if x.dtype == torch.bool:
@@ -184,7 +200,7 @@ def _geometry(
     mesh: Mesh, riders: dict[str, VtkArray], fields: Mapping[str, VtkArray], ledger: Ledger
 ) -> tuple[VtkData, dict[str, Any]]:
     """Points and cells in VTK's form; what of them is not VTK's goes among the riders."""
-    points = mesh.points.detach()
+    points = _plain(mesh.points)
     if points.dtype not in (torch.float32, torch.float64):
         ledger.converted("points", "", len(points), f"{_dtype_name(points.dtype)} as float32")
         points = points.float()
@@ -222,7 +238,7 @@ def _geometry(
 
 
 def _ids(x: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = x.contiguous().cpu().numpy()
+    array: NDArray[Any] = _plain(x).contiguous().cpu().numpy()
     return array
 
 

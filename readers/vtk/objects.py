@@ -196,6 +196,21 @@ def _polyhedra(grid: Any, types: Numbers) -> tuple[Numbers, Numbers, Numbers] | 
     starts, rows = _cell_array(places)
     if len(starts) != len(types) + 1:
         return None
+    return solids_of(types, starts, rows, offsets, connectivity)
+
+
+def solids_of(
+    types: Numbers, starts: Numbers, rows: Numbers, offsets: Numbers, connectivity: Numbers
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The faces of the polyhedra, each polyhedron its own, from faces that cells name.
+
+    Args:
+        types: of all cells.
+        starts: [n_cells + 1], where each cell's faces start in `rows`.
+        rows: which faces.
+        offsets: [n_faces + 1], where each face's points start in `connectivity`.
+        connectivity: point ids.
+    """
     solid = types == POLYHEDRON
     counts = np.diff(starts)[solid]
     of_cell = np.concatenate([starts[:1] * 0, np.cumsum(counts, dtype=starts.dtype)])
@@ -211,18 +226,22 @@ def _polyhedra(grid: Any, types: Numbers) -> tuple[Numbers, Numbers, Numbers] | 
 
 
 def _poly(poly: Any) -> VtkData:
-    types: list[Numbers] = []
-    ends: list[Numbers] = []
-    ids: list[Numbers] = []
-    for name, numbers in LISTS.items():
+    lists: dict[str, tuple[Numbers, Numbers]] = {}
+    for name in LISTS:
         cells = getattr(poly, f"Get{name}")()
-        if cells is None or cells.GetNumberOfCells() == 0:
-            continue
-        offsets, connectivity = _cell_array(cells)
-        types.append(types_of_list(name, numbers, np.diff(offsets)))
-        ends.append(offsets)
-        ids.append(connectivity)
-    points = _points(poly)
+        if cells is not None and cells.GetNumberOfCells():
+            lists[name] = _cell_array(cells)
+    return lists_joined(_points(poly), lists)
+
+
+def lists_joined(points: Numbers, lists: dict[str, tuple[Numbers, Numbers]]) -> VtkData:
+    """Poly data of its four lists ("Verts", ...), each offsets [n + 1] and ids; some may lack."""
+    found = {name: lists[name] for name in LISTS if name in lists}
+    types = [
+        types_of_list(name, LISTS[name], np.diff(offsets)) for name, (offsets, _) in found.items()
+    ]
+    ends = [offsets for offsets, _ in found.values()]
+    ids = [connectivity for _, connectivity in found.values()]
     if not types:
         none = np.zeros(0, np.int64)
         return VtkData(points, none.astype(np.uint8), np.zeros(1, np.int64), none)
@@ -238,10 +257,16 @@ def _poly(poly: Any) -> VtkData:
 
 
 def _image(image: Any) -> VtkData:
-    dims, extent = _dims(image), image.GetExtent()
     direction = image.GetDirectionMatrix()
     matrix = np.array([[direction.GetElement(i, j) for j in range(3)] for i in range(3)])
-    origin, spacing = image.GetOrigin(), image.GetSpacing()
+    return image_of(image.GetExtent(), image.GetOrigin(), image.GetSpacing(), matrix)
+
+
+def image_of(
+    extent: Sequence[int], origin: Sequence[float], spacing: Sequence[float], matrix: Numbers
+) -> VtkData:
+    """An image without arrays: the point at index 0 is the origin, `matrix` [3, 3] turns it."""
+    dims = tuple(b - a + 1 for a, b in zip(extent[::2], extent[1::2], strict=True))
     first = np.array(extent[::2])
     steps = [np.arange(first[a], first[a] + d) * spacing[a] for a, d in enumerate(dims)]
     points = _product(steps)

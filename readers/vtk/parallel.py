@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,12 +54,24 @@ def read_pieces(path: Path, kind: str, ledger: Ledger) -> VtkData:
     for file in files:
         data = read_data(file, kind[1:], ledger)
         refuse_unsound(data, file)
-        parts.append(_without_ghosts(data, file.name, ledger))
-    data = joined(parts, [file.name for file in files], ledger)
+        parts.append(data)
+    data = united(parts, [file.name for file in files], ledger)
     for name, array in own.items():
         data.field_arrays.setdefault(name, array)
-    _drop_marks(data, ledger)
     _count_missing(data, grid, ledger)
+    return data
+
+
+def united(parts: Sequence[VtkData], labels: Sequence[str], ledger: Ledger) -> VtkData:
+    """The parts of one mesh, which each process wrote for itself, as one.
+
+    Ghost cells go with the points that only they used; they are owned by another part. Points on
+    seams stay once a part, unless a point array with the role of global ids says which are one.
+    Sound data are taken for granted.
+    """
+    own = [_without_ghosts(p, label, ledger) for p, label in zip(parts, labels, strict=True)]
+    data = joined(own, labels, ledger)
+    _drop_marks(data, ledger)
     return _merged(data, ledger)
 
 

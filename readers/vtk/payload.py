@@ -101,6 +101,7 @@ class Payload:
                 expected=f"one of {', '.join(_RATIOS)}",
             )
         self._compressor = compressor
+        self._known_blocks: dict[int, _Blocks] = {}
 
     def _known(self, said: dict[str, str], name: str, among: dict[str, Any]) -> Any:
         found = among.get(said.get(name, ""))
@@ -183,7 +184,7 @@ class Payload:
         if self._is_ascii(element, place):
             raw = (self._codes(element, place) % 256).astype(np.uint8).tobytes()
         else:
-            raw = self._decoded(element, place)
+            raw = bytes(self._decoded(element, place))
         return [text.decode("utf-8", "surrogateescape") for text in raw.split(b"\0")[:-1]]
 
     def misread(self, element: Element, place: str) -> bool:
@@ -267,7 +268,7 @@ class Payload:
             codes = self._codes(element, place)
             ends, closed = int((codes == 0).sum()), len(codes) == 0 or codes[-1] == 0
         else:
-            raw = self._decoded(element, place)
+            raw = bytes(self._decoded(element, place))
             ends, closed = raw.count(b"\0"), raw.endswith(b"\0") or not raw
         if not closed:
             raise self.markup.error("its last text is cut off", place=place)
@@ -277,6 +278,12 @@ class Payload:
 
     def _located(self, element: Element, place: str) -> _Blocks:
         """The data of an array, once it is sure that they are in the file."""
+        known = self._known_blocks.get(element.start)
+        if known is None:
+            known = self._known_blocks[element.start] = self._located_anew(element, place)
+        return known
+
+    def _located_anew(self, element: Element, place: str) -> _Blocks:
         stretch = self._stretch(element, place)
         if not self._compressor:
             head = self._header_words(stretch, 0, 1, place)
@@ -368,11 +375,12 @@ class Payload:
             if raw.translate(None, _ALPHABET):
                 raise self.markup.error("its data are no base64", place=place)
 
-    def _decoded(self, element: Element, place: str) -> bytes:
+    def _decoded(self, element: Element, place: str) -> bytes | memoryview:
         """The bytes of an array as they were before compression and base64."""
         blocks = self._located(element, place)
         if blocks.compressed is None:
-            return self._read(blocks.data, blocks.skip + blocks.n_bytes, place)[blocks.skip :]
+            raw = self._read(blocks.data, blocks.skip + blocks.n_bytes, place)
+            return memoryview(raw)[blocks.skip :]
         sizes = blocks.compressed.tolist()
         raw = self._read(blocks.data, sum(sizes), place)
         parts, at, left = [], 0, blocks.n_bytes

@@ -387,16 +387,18 @@ class _Preflight:
             piece.geometry += [(tag, ids.attributes["type"]), (tag, offsets.attributes["type"])]
         return arrays
 
-    def rows(self, offsets: Element, values: Element, place: str, of: str) -> Numbers:
-        """Ends of rows that must ascend to the number of values; the ends with a 0 in front."""
-        ends = np.concatenate([[0], self.whole_numbers(offsets, place)])
-        if (ends[1:] < ends[:-1]).any():
-            at = int(np.argmax(ends[1:] < ends[:-1]))
-            raise self.fail(f"descend at {at}: {ends[at]} to {ends[at + 1]}", place, "ascending")
-        found = self.payload.count(values, of)
-        if found != ends[-1]:
-            raise self.fail(f"holds {found} values", of, f"{ends[-1]}, where its offsets end")
-        return ends
+    def rows(self, offsets: Element, values: Element, place: str, of: str) -> int:
+        """Ends of rows that must ascend from 0 to the number of values; how many rows."""
+        ends = self.whole_numbers(offsets, place)
+        falls = ends[1:] < ends[:-1]
+        if len(ends) and (ends[0] < 0 or falls.any()):
+            at = 0 if ends[0] < 0 else int(np.argmax(falls)) + 1
+            before = ends[at - 1] if at else 0
+            raise self.fail(f"descend at {at}: {before} to {ends[at]}", place, "ascending")
+        found, end = self.payload.count(values, of), int(ends[-1]) if len(ends) else 0
+        if found != end:
+            raise self.fail(f"holds {found} values", of, f"{end}, where its offsets end")
+        return len(ends)
 
     def unstructured(self, piece: Piece, where: str) -> None:
         n = piece.n_cells
@@ -460,7 +462,7 @@ class _Preflight:
         def place(name: str) -> str:
             return f"array {name!r} {where}"
 
-        def rows(offsets: str, values: str) -> Numbers:
+        def rows(offsets: str, values: str) -> int:
             return self.rows(arrays[offsets], arrays[values], place(offsets), place(values))
 
         faces = rows("face_offsets", "face_connectivity")
@@ -468,10 +470,10 @@ class _Preflight:
             self.payload.check(arrays["polyhedron_offsets"], n, place("polyhedron_offsets"))
         rows("polyhedron_offsets", "polyhedron_to_faces")
         ids = self.whole_numbers(arrays["polyhedron_to_faces"], place("polyhedron_to_faces"))
-        if len(ids) and (ids.min() < 0 or ids.max() >= len(faces) - 1):
+        if len(ids) and (ids.min() < 0 or ids.max() >= faces):
             bad = int(ids.min()) if ids.min() < 0 else int(ids.max())
             raise self.fail(
-                f"face {bad}", place("polyhedron_to_faces"), f"faces from 0 to {len(faces) - 2}"
+                f"face {bad}", place("polyhedron_to_faces"), f"faces from 0 to {faces - 1}"
             )
 
     def coordinates(self, piece: Piece, dims: list[int], where: str) -> None:

@@ -290,10 +290,16 @@ class _Reader:
         elif key == "color_scalars":
             c = scan.integer(f"the components of {what}", 1)
             column = scan.rest_of_column("unsigned_char" if scan.binary else "float", n, c, what)
+            changed = None
             if not scan.binary:
-                colours = np.rint(np.nan_to_num(self._numbers(column, what)).clip(0, 1) * 255)
+                given = self._numbers(column, what)
+                colours = np.rint(np.nan_to_num(given).clip(0, 1) * 255)
                 column = replace(column, values=colours.astype(np.uint8))
-            self._add(name, column, "scalars", n, c)
+                changed = "colours from 0 to 1 as bytes from 0 to 255, rounded"
+                outside = int(np.count_nonzero(~((given >= 0) & (given <= 1))))
+                if outside:
+                    changed += f"; {outside} were outside and became 0 or 255"
+            self._add(name, column, "scalars", n, c, changed)
         elif key == "texture_coordinates":
             c = scan.integer(f"the components of {what}", 1)
             self._add(name, scan.column(n, c, what), "tcoords", n, c)
@@ -330,7 +336,15 @@ class _Reader:
             "lookup table", name, n, 'colours, kept in info.attributes["lookup_tables"]'
         )
 
-    def _add(self, name: str, column: Column, role: str | None, n: int, c: int) -> None:
+    def _add(
+        self,
+        name: str,
+        column: Column,
+        role: str | None,
+        n: int,
+        c: int,
+        changed: str | None = None,
+    ) -> None:
         """Put one array where it belongs; texts of several components become several arrays."""
         arrays = self.found.arrays[self.home]
         path = f"{_HOMES[self.home]}/{name}"
@@ -342,7 +356,7 @@ class _Reader:
                 made[f"{name}_{i}"] = VtkArray(values[i::c], role, None, column.unit)
             self.ledger.converted("field", path, n, f"texts of {c} components as {c} fields")
         else:
-            made[name] = VtkArray(values, role, column.components, column.unit)
+            made[name] = VtkArray(values, role, column.components, column.unit, changed)
         for key, array in made.items():
             before = arrays.pop(key, None)
             if before is not None:
@@ -367,6 +381,7 @@ class _Reader:
         attributes = dict(info.attributes)
         if not ours and self.found.title.lower() not in _TITLES:
             attributes.setdefault("title", self.found.title)
+            self.ledger.kept("info", "attributes/title", 1)
         if found.tables:
             attributes["lookup_tables"] = found.tables
         if found.information:

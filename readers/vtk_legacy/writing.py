@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.celltypes import POLYHEDRON
-from meshkit.errors import WriteError
 from meshkit.mesh import Mesh
 from meshkit.readers.ragged_rows import with_counts
 from meshkit.readers.vtk import VtkArray, VtkData, from_mesh
@@ -45,12 +44,9 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
     Reading the file back gives the same mesh bit for bit, id dtypes included.
 
     Raises:
-        WriteError: an attribute is not JSON.
+        MeshError: an attribute is not JSON, or a tensor is sparse or quantized.
     """
-    try:
-        data = from_mesh(mesh, ledger)
-    except (TypeError, ValueError) as why:
-        raise WriteError(path, f"info or a region holds what JSON cannot: {why}") from None
+    data = from_mesh(mesh, ledger)
     ledger.settle()
     connectivity, offsets = _streams(data)
     _stand_ins(data)

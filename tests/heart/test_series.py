@@ -43,7 +43,11 @@ def test_which_step(time: float | str | int, step: int) -> None:
 
 @pytest.mark.parametrize(
     ("time", "message"),
-    [(0.6, "no time 0.6; there are 0, 0.5, 2"), (3, "step 3 of 3"), ("now", "'first', 'last'")],
+    [
+        (0.6, "no time 0.6; there are 0, 0.5, 2"),
+        (3, "no step 3; there are 3 times: 0, 0.5, 2"),
+        ("now", "'first', 'last'"),
+    ],
 )
 def test_no_such_step(time: float | str | int, message: str) -> None:
     with pytest.raises(MeshError, match=message):

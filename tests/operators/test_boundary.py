@@ -8,10 +8,12 @@ import pytest
 import torch
 
 from meshkit import operators as ops
+from meshkit.errors import MeshError
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.attached import attached_faces
+from meshkit.operators.adjacency.faces import face_table
 from meshkit.regions import Region
 from tests import meshes
 from tests.operators.cells_for_tests import one_cell
@@ -79,7 +81,7 @@ REGIONS = [
     Region("corner", "point", torch.tensor([0, 11], dtype=torch.int32)),
     Region("edge", "edge", torch.tensor([[0, 1], [1, 4]])),
     Region("left", "cell", torch.tensor([0])),
-    Region("nothing", "side", torch.tensor([[9, 0], [0, 77]])),
+    Region("inside", "side", torch.tensor([[0, 1], [1, 0]])),
 ]
 
 
@@ -94,9 +96,9 @@ def test_regions_follow() -> None:
     assert skin.region("corner").ids.dtype == torch.int32
     assert skin.region("edge").ids.tolist() == [[0, 1], [1, 4]]
     assert skin.region("left").ids.tolist() == [0, 1, 2, 3, 4]
-    assert len(skin.region("nothing")) == 0
+    assert len(skin.region("inside")) == 0
     away = {e.name: e.count for e in skin.info.report.dropped if e.what == "region"}
-    assert away == {"middle": 2, "nothing": 2}
+    assert away == {"middle": 2, "inside": 2}
     assert skin.info.report.lossless
 
 
@@ -151,16 +153,108 @@ def test_domain_has_a_part_for_each_name() -> None:
     whole = ops.domain(with_skin(cube()))
     assert whole.interior.cells.counts == {"hexahedron": 2}
     assert whole.interior.regions.names == ("fluid", "outlet")
-    assert list(whole.boundaries) == ["inlet", "outlet", "rest"]
-    assert [m.n_cells for m in whole.boundaries.values()] == [1, 1, 8]
+    assert list(whole.boundaries) == ["inlet", "odd", "outlet", "rest"]
+    assert [m.n_cells for m in whole.boundaries.values()] == [1, 1, 1, 8]
+    assert whole.boundaries["odd"].cell_data["parent_cell"].tolist() == [0]
     outlet = whole.boundaries["outlet"]
     assert outlet.cell_data["p"].tolist() == [5.0]  # the region's own value
     assert outlet.cell_data["parent_cell"].tolist() == [1]
     parent = outlet.point_data["parent_point"]
     assert torch.equal(whole.interior.points[parent], outlet.points)
     report = whole.interior.info.report
-    assert [(e.name, e.count) for e in report.losses] == [("triangle", 1), ("quad", 1)]
-    assert [(e.name, e.count) for e in report.converted] == [("quad", 1)]
+    assert [(e.what, e.name, e.count) for e in report.losses] == [
+        ("cells", "triangle", 1),
+        ("region", "odd", 1),
+    ]
+    assert [(e.name, e.count) for e in report.converted] == [("quad", 2)]
+
+
+def test_sides_inside_are_parts_seen_from_their_cells() -> None:
+    mesh = cube(
+        regions=[
+            Region("baffle", "side", [[1, 0], [0, 1]], data={"k": torch.tensor([7.0, 8.0])}),
+            Region("from right", "side", [[1, 0], [0, 0]]),
+        ]
+    )
+    whole = ops.domain(mesh)
+    assert {n: m.n_cells for n, m in whole.boundaries.items()} == {
+        "baffle": 2,
+        "from right": 2,
+        "rest": 9,
+    }
+    baffle = whole.boundaries["baffle"]
+    assert baffle.cell_data["parent_cell"].tolist() == [0, 1]
+    assert baffle.cell_data["local_face"].tolist() == [1, 0]
+    assert baffle.cell_data["k"].tolist() == [8.0, 7.0]
+    assert baffle.cell_data["p"].tolist() == [10.0, 20.0]
+    assert ops.cell_normals(baffle).tolist() == [[1, 0, 0], [-1, 0, 0]]
+    assert torch.equal(mesh.points[baffle.point_data["parent_point"]], baffle.points)
+    assert baffle.region("baffle").ids.tolist() == [1, 0]
+    assert whole.boundaries["from right"].cell_data["local_face"].tolist() == [0, 0]
+    assert whole.interior.info.report.lossless
+
+
+def test_own_faces_inside_turn_with_the_side_that_names_them() -> None:
+    mesh = meshes.two_tetrahedra()
+    table = face_table(mesh)
+    local = int(table.sides.local(table.neighbour_side[:1]))
+    mesh = mesh.replace(
+        face_data={"phi": torch.arange(7.0) + 1, "T": torch.arange(7.0)},
+        regions=[
+            Region("inside", "side", [[1, local]]),
+            Region("zone", "face", [0]),
+        ],
+        info=MeshInfo(fields={("face_data", "phi"): FieldInfo(oriented=True)}),
+    )
+    whole = ops.domain(mesh)
+    inside, zone = whole.boundaries["inside"], whole.boundaries["zone"]
+    assert inside.cell_data["face_data", "phi"].tolist() == [-1]
+    assert inside.cell_data["face_data", "T"].tolist() == [0]
+    assert zone.cell_data["face_data", "phi"].tolist() == [1]
+    assert zone.cell_data["parent_cell"].tolist() == [0]
+    torch.testing.assert_close(ops.cell_normals(inside), -ops.cell_normals(zone))
+    assert whole.boundaries["rest"].n_cells == 6
+
+
+def test_what_of_a_region_is_on_no_face_is_counted_by_its_name() -> None:
+    mesh = with_skin(cube()).replace(
+        regions=[
+            Region("odd", "cell", [0, 3]),
+            Region("edges", "side", [[3, 0], [0, 0]]),
+        ]
+    )
+    whole = ops.domain(mesh)
+    assert list(whole.boundaries) == ["edges", "rest"]
+    lost = [(e.what, e.name, e.count) for e in whole.interior.info.report.losses]
+    assert ("region", "odd", 1) in lost
+    assert ("region", "edges", 1) in lost
+
+
+@pytest.mark.parametrize("operator", [ops.boundary, ops.domain, ops.simplices])
+@pytest.mark.parametrize(
+    ("entity", "ids", "said"),
+    [
+        ("side", [[7, 0]], "expected ids from 0 to 1, found 7"),
+        ("side", [[-1, 0]], "expected ids from 0 to 1, found -1"),
+        ("side", [[0, 0], [1, 9]], "expected faces of cell 1 from 0 to 5, found 9"),
+        ("side", [[0, -1]], "expected faces of cell 0 from 0 to 5, found -1"),
+        ("cell", [0, 2], "expected ids from 0 to 1, found 2"),
+        ("point", [12], "expected ids from 0 to 11, found 12"),
+        ("edge", [[0, 12]], "expected ids from 0 to 11, found 12"),
+    ],
+)
+def test_regions_that_name_what_is_not_there(
+    operator: Any, entity: Any, ids: list[Any], said: str
+) -> None:
+    mesh = cube(regions=[Region("wall", entity, ids)])
+    with pytest.raises(MeshError, match=f"region 'wall': {said}"):
+        operator(mesh)
+
+
+def test_regions_of_faces_that_are_not_there() -> None:
+    mesh = meshes.two_tetrahedra().replace(regions=[Region("wall", "face", [7])])
+    with pytest.raises(MeshError, match="region 'wall': expected ids from 0 to 6, found 7"):
+        ops.boundary(mesh)
 
 
 def test_domain_without_names() -> None:

@@ -329,3 +329,35 @@ def test_neighbours_by_hand() -> None:
     for i in range(4):
         for f in faces.indices[faces.offsets[i] : faces.offsets[i + 1]].tolist():
             assert i in (int(table.owner[f]), int(table.neighbour[f]))
+
+
+DEGENERATE = [
+    ("triangle_strip", 2, "has at least 3 points, found 2"),
+    ("polygon", 0, "has at least 3 points, found 0"),
+    ("polygon", 2, "has at least 3 points, found 2"),
+    ("quadratic_polygon", 4, "has at least 6 points and a multiple of 2, found 4"),
+    ("quadratic_polygon", 7, "has at least 6 points and a multiple of 2, found 7"),
+    ("poly_line", 1, "has at least 2 points, found 1"),
+    ("poly_line", 0, "has at least 2 points, found 0"),
+]
+BY_FACES = [
+    *(ops.faces, ops.boundary, ops.domain, ops.edges, ops.cell_cells, ops.cell_faces),
+    *(ops.point_points, ops.face_area_vectors, ops.face_centroids),
+]
+
+
+@pytest.mark.parametrize(("name", "size", "said"), DEGENERATE)
+def test_cells_too_small_to_have_faces_are_refused_by_name(name: str, size: int, said: str) -> None:
+    sound = [0, 1] if name == "poly_line" else [0, 1, 2]
+    mesh = make_mesh(
+        torch.rand(8, 3),
+        [*sound, *range(size)],
+        offsets=[0, len(sound), len(sound) + size],
+        types=["line" if len(sound) == 2 else "triangle", name],
+    )
+    assert "wrong_size" in {f.code for f in ops.check(mesh)}
+    for operator in BY_FACES:
+        with pytest.raises(MeshError, match=f"cell 1: a {name} {said}"):
+            operator(mesh)
+    assert ops.boundary(mesh.select([0])).n_cells == len(sound)
+    assert ops.cell_measures(mesh).shape == (2,)  # one such cell does not take those of others

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
 from meshkit.errors import LossError, MeshError, ReadError, UnknownFormat, WriteError
-from meshkit.info import MeshInfo
+from meshkit.info import MeshInfo, Source
 from meshkit.mesh import Mesh
 from meshkit.readers import formats
 from meshkit.readers.formats import FORMATS, Format, writer_for
@@ -58,10 +59,14 @@ def test_a_wrong_suffix_is_no_matter(row: Format, tmp_path: Path) -> None:
     write(surface(), right)
     for suffix in (".obj", ".vtu", ".stl", ".inp", ".txt", ""):
         wrong = tmp_path / f"other{suffix}"
-        wrong.write_bytes(right.read_bytes())
+        if right.is_dir():
+            shutil.copytree(right, wrong)
+        else:
+            wrong.write_bytes(right.read_bytes())
         mesh = read(wrong)
-        assert mesh.info.source is not None
-        assert mesh.info.source.format == row.name
+        if not row.store:  # which remembers the source of its mesh
+            assert mesh.info.source is not None
+            assert mesh.info.source.format == row.name
         assert mesh.n_cells == 12
 
 
@@ -273,7 +278,8 @@ def test_a_write_that_fails_leaves_what_was_there(
 
 
 def test_a_writers_error_names_the_callers_file(tmp_path: Path) -> None:
-    mesh = tetrahedron().replace(info=MeshInfo(attributes={"x": object()}))
+    source = Source(3j, "vtu", "meshkit")  # type: ignore[arg-type]
+    mesh = tetrahedron().replace(info=MeshInfo(source=source))
     path = tmp_path / "it.npz"
     with pytest.raises(WriteError) as caught:
         write(mesh, path)

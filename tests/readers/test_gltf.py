@@ -303,6 +303,42 @@ def test_a_group_of_nodes_is_all_below_it(tmp_path: Path) -> None:
     assert found.region("group").attributes == {"extras": {"k": 1}}
 
 
+def test_names_of_meshes_and_of_the_scene_are_kept(tmp_path: Path) -> None:
+    made = Made()
+    shared = made.mesh(made.triangle())
+    made.json["meshes"][shared] |= {"name": "bolt", "extras": {"iso": 4014}}
+    made.json["asset"] |= {"minVersion": "2.0", "extras": {"by": "x"}}
+    made.node(mesh=shared, name="a")
+    made.node(mesh=shared, name="b", extras={"k": 1})
+    made.json["scenes"] = [{"nodes": [0, 1], "name": "assembly", "extras": [1]}]
+    mesh = read_one(tmp_path, made)
+    bolt = {"name": "bolt", "extras": {"iso": 4014}}
+    assert mesh.region("a").attributes == {"mesh": bolt}
+    assert mesh.region("b").attributes == {"extras": {"k": 1}, "mesh": bolt}
+    assert mesh.info.attributes["scene"] == {"name": "assembly", "extras": [1]}
+    assert mesh.info.attributes["asset"] == made.json["asset"]
+    assert mesh.info.report.lossless
+
+
+def test_extras_nested_too_deep(tmp_path: Path) -> None:
+    text = json.dumps(one(extras="here").json | {"buffers": [{"byteLength": 36}]})
+    nested = text.replace('"here"', '{"k":' * 700 + "1" + "}" * 700)
+    nested = nested.replace('"byteLength": 36}]', '"byteLength": 36, "uri": "it.bin"}]')
+    (tmp_path / "it.bin").write_bytes(bytes(36))
+    (tmp_path / "it.gltf").write_text(nested)
+    with pytest.raises(ReadError, match=r"extras: nested too deep|JSON cannot be read"):
+        read(tmp_path / "it.gltf")
+
+
+def test_meshes_and_materials_that_nothing_uses_are_counted(tmp_path: Path) -> None:
+    made = Made()
+    made.node(mesh=made.mesh(made.triangle()))
+    made.mesh(made.triangle())
+    made.json["materials"] = [{"name": "spare"}]
+    losses = read_one(tmp_path, made).info.report.losses
+    assert [(e.what, e.count) for e in losses] == [("meshes", 1), ("materials", 1)]
+
+
 def test_normals_turn_by_the_inverse_transpose(tmp_path: Path) -> None:
     """A plane x + y = 1 stretched along x by 2: its normal becomes (1, 2, 0) / sqrt 5."""
     made = Made()

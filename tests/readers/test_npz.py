@@ -201,10 +201,11 @@ def test_header_that_asks_for_a_terabyte(tmp_path: Path) -> None:
         (b"\xff", "not what meshkit writes"),
         (b"[" * 100_000, "not what meshkit writes"),
         (b'{"format": "meshkit", "version": 9}', "version 9.*update meshkit"),
-        (b'{"format": "meshkit", "version": 1, "parts": 3, "dtypes": []}', "does not fit"),
+        (b'{"format": "meshkit", "version": 1, "parts": 3, "arrays": 3}', "not what meshkit"),
+        (b'{"format": "meshkit", "version": 1, "parts": 3, "arrays": []}', "not in the list"),
         (
-            b'{"format": "meshkit", "version": 1, "parts": {"version": 1}, "dtypes": []}',
-            "is missing: regions",
+            b'{"format": "meshkit", "version": 1, "parts": 3, "arrays": [["cells", "int32", [1]]]}',
+            "not in the list",
         ),
     ],
 )
@@ -216,15 +217,50 @@ def test_broken_description(tmp_path: Path, text: bytes, problem: str) -> None:
         read(path)
 
 
-def test_missing_array(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["cells/offsets", "cells/polyhedra/faces", "point_data/p", "regions/0/ids", "points"]
+)
+def test_missing_array(tmp_path: Path, name: str) -> None:
     path = tmp_path / "it.npz"
-    write(tetrahedron(), path)
+    write(_tampered_with(), path)
     with zipfile.ZipFile(path) as archive:
-        held = {n: archive.read(n) for n in archive.namelist() if n != "cells/offsets.npy"}
+        held = {n: archive.read(n) for n in archive.namelist() if n != f"{name}.npy"}
     with zipfile.ZipFile(path, "w") as archive:
-        for name, data in held.items():
-            archive.writestr(name, data)
-    with pytest.raises(ReadError, match="a part of the mesh is missing"):
+        for member, data in held.items():
+            archive.writestr(member, data)
+    with pytest.raises(ReadError, match=f"array '{name}': is missing"):
+        read(path)
+
+
+def _tampered_with() -> Mesh:
+    mesh = hanging_polyhedron()
+    return mesh.replace(
+        point_data={
+            "p": torch.arange(float(mesh.n_points)),
+            "b": torch.zeros(mesh.n_points).bfloat16(),
+        },
+        regions=[Region("r", "point", [3, 1, 2])],
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "problem"),
+    [
+        ("regions/0/ids", np.array([3, 1]), r"int64 \[2\]; expected int64 \[3\], as it was"),
+        ("regions/0/ids", np.array([3, 1, 2], np.int32), r"int32 \[3\]; expected int64 \[3\]"),
+        ("point_data/b", np.zeros(17, np.float16), r"float16 \[17\]; expected int16 \[\d+\]"),
+        ("cells/polyhedra/faces", np.zeros(1, np.int64), r"int64 \[1\]; expected int\d\d \[2\]"),
+        ("point_data/q", np.zeros(3), "is not in the list of arrays"),
+        ("cells/degrees", np.zeros((1, 3), np.uint8), "is not in the list of arrays"),
+    ],
+)
+def test_arrays_that_others_changed_or_added(
+    tmp_path: Path, name: str, array: np.ndarray, problem: str
+) -> None:
+    path = tmp_path / "it.npz"
+    write(_tampered_with(), path)
+    _rewritten(path, {f"{name}.npy": _npy(array)})
+    with pytest.raises(ReadError, match=f"array '{name}': {problem}"):
         read(path)
 
 
@@ -248,7 +284,7 @@ def test_truncated(tmp_path: Path, share: float) -> None:
 
 
 def test_attributes_that_json_cannot_say(tmp_path: Path) -> None:
-    mesh = tetrahedron().replace(info=MeshInfo(attributes={"x": object()}))
+    mesh = tetrahedron().replace(info=MeshInfo(grid=Grid((np.int64(4),))))  # type: ignore[arg-type]
     with pytest.raises(WriteError, match=r"it\.npz: info or a region holds what JSON cannot"):
         write(mesh, tmp_path / "it.npz")
     assert list(tmp_path.iterdir()) == []

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
+from meshkit.cells import Cells
+from meshkit.collation import collate
 from meshkit.errors import LossError, ReadError, WriteError
 from meshkit.info import MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.boundary import boundary
+from meshkit.operators.simplices import simplices
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
 from meshkit.regions import Region
@@ -126,18 +131,180 @@ def test_one_texture_vertex_and_normal_a_point(tmp_path: Path) -> None:
     assert mesh.point_data["normals"].tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 1]]
 
 
+SEAM = (
+    f"{TRIANGLE}v 1 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nvt 5 5 5\nvn 0 0 1\n"
+    "f 1/1/1 2/2/1 3/3/1\nl 1 2\nf 2/4 4/2 3\np 4\n"
+)
+
+
+def corners_of(mesh: Mesh, name: str) -> list[list[list[float]]]:
+    """The values at the corners of each cell, those that are none left out."""
+    return [
+        [corner.tolist() for corner in row if not bool(corner.isnan().all())]
+        for row in mesh.cell_data[name]
+    ]
+
+
 def test_a_seam_keeps_its_corners(tmp_path: Path) -> None:
-    """Point 1 has two texture vertices: the table and the corners' ids are kept, and come back."""
-    text = (
-        f"{TRIANGLE}v 1 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nvt 5 5 5\nvn 0 0 1\n"
-        "f 1/1/1 2/2/1 3/3/1\nl 1 2\nf 2/4 4/2 3\np 4\n"
-    )
-    mesh = read(saved(tmp_path, text))
-    assert mesh.global_data["obj_vt"].tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [5, 5, 5]]
-    assert mesh.global_data["obj_vt_ids"].tolist() == [0, 1, 2, -1, -1, 3, 1, -1, -1]
-    assert mesh.global_data["obj_vn_ids"].tolist() == [0, 0, 0, -1, -1, -1, -1, -1, -1]
+    """Point 1 has two texture vertices: each corner's values are kept, and come back."""
+    mesh = read(saved(tmp_path, SEAM))
+    assert mesh.cell_data["corner_texture"].shape == (4, 3, 3)
+    assert corners_of(mesh, "corner_texture") == [
+        [[0, 0, 0], [1, 0, 0], [0, 1, 0]],
+        [],
+        [[5, 5, 5], [1, 0, 0]],
+        [],
+    ]
+    assert mesh.cell_data["corner_texture"][2, 2].isnan().all()
+    assert corners_of(mesh, "corner_normals") == [[[0, 0, 1]] * 3, [], [], []]
     assert write(mesh, tmp_path / "again.obj").lossless
     assert differences(mesh, read(tmp_path / "again.obj")) == []
+
+
+def test_corners_stay_with_their_cells(tmp_path: Path) -> None:
+    """Through selecting, joining and writing, each corner has the values that it had."""
+    mesh = read(saved(tmp_path, SEAM))
+    given_ = corners_of(mesh, "corner_texture")
+    for ids in ([2, 0], [3, 2], [2], [1, 2, 3, 0]):
+        chosen = mesh.select(ids)
+        write(chosen, tmp_path / "some.obj", allow_loss=True)
+        for made in (chosen, read(tmp_path / "some.obj")):
+            assert corners_of(made, "corner_texture") == [given_[i] for i in ids]
+    both = collate([mesh.select([2, 0]), mesh])
+    both = both.replace(global_data={})
+    assert write(both, tmp_path / "both.obj").lossless
+    back = read(tmp_path / "both.obj")
+    assert corners_of(back, "corner_texture") == [given_[2], given_[0], *given_]
+    assert corners_of(back, "corner_normals")[1:3] == [[[0, 0, 1]] * 3] * 2
+
+
+def test_corners_of_other_cells_are_not_written(tmp_path: Path) -> None:
+    """The triangles of a quad inherit the quad's corners: four of them, and no triangle's."""
+    text = f"{TRIANGLE}v 1 1 0\nvt 0 0\nvt 1 0\nf 1/1 2/2 4/1 3/1\nf 1/2 2/2 4/2\n"
+    mesh = read(saved(tmp_path, text))
+    assert mesh.cell_data["corner_texture"].shape == (2, 4, 2)
+    split = simplices(mesh)
+    with pytest.raises(LossError, match=r"corner_texture.*beyond the corners of 4 cells"):
+        write(split, tmp_path / "split.obj")
+    write(split, tmp_path / "split.obj", allow_loss=True)
+    assert "vt" not in (tmp_path / "split.obj").read_text()
+    of_vertices = make_mesh(
+        [[0, 0, 0.0]], [[0]], types="vertex", cell_data={"corner_texture": torch.ones(1, 1, 2)}
+    )
+    with pytest.raises(LossError, match="beyond the corners of 1 cells"):
+        write(of_vertices, tmp_path / "split.obj")
+
+
+def test_what_reading_makes_of_corners_is_counted(tmp_path: Path) -> None:
+    one_each = make_mesh(
+        [[0, 0, 0], [1, 0, 0], [0, 1, 0.0]],
+        [[0, 1, 2]],
+        cell_data={"corner_texture": torch.arange(6.0).double().reshape(1, 3, 2)},
+    )
+    report = write(one_each, tmp_path / "it.obj", allow_loss=True)
+    assert "one a point, read as point_data/texture" in str(report)
+    assert read(tmp_path / "it.obj").point_data["texture"].tolist() == [[0, 1], [2, 3], [4, 5]]
+    wide = read(saved(tmp_path, SEAM)).with_data(
+        cell={
+            "corner_normals": torch.nn.functional.pad(
+                read(tmp_path / "it.obj").cell_data["corner_normals"], (0, 0, 0, 2), value=math.nan
+            )
+        }
+    )
+    assert "5 corners a cell, read as 3" in str(write(wide, tmp_path / "wide.obj"))
+    none = wide.with_data(cell={"corner_normals": torch.full((4, 3, 3), math.nan)})
+    report = write(none, tmp_path / "none.obj")
+    assert [e.loss for e in report.dropped if e.name == "cell_data/corner_normals"] == [False]
+    assert "vn" not in (tmp_path / "none.obj").read_text()
+
+
+def test_texture_vertices_of_no_corner_are_counted(tmp_path: Path) -> None:
+    text = f"{TRIANGLE}vt 0 0\nvt 1 0\nvt nan nan\nf 1/1 2/3 3\n"
+    mesh = read(saved(tmp_path, text))
+    assert corners_of(mesh, "corner_texture") == [[[0, 0]]]
+    assert [(e.name, e.count, e.reason) for e in mesh.info.report.losses] == [
+        ("vt", 1, "no corner refers to it"),
+        ("vt", 1, "all NaN, which stands for none"),
+    ]
+    unused = read(saved(tmp_path, f"{TRIANGLE}vn 0 0 1\nf 1 2 3\n"))
+    assert list(unused.cell_data.keys()) == []
+    assert [(e.name, e.count) for e in unused.info.report.losses] == [("vn", 1)]
+
+
+def test_corners_that_would_take_too_much_memory_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ring = "".join(f" {i % 3 + 1}/{i % 2 + 1}" for i in range(100))
+    text = f"{TRIANGLE}vt 0 0\nvt 1 0\nf{ring}\n" + "f 1/1 2/2 3/1\n" * 20
+    assert read(saved(tmp_path, text)).cell_data["corner_texture"].shape == (21, 100, 2)
+    monkeypatch.setattr("meshkit.readers.padded_rows._SMALL", 1 << 10)
+    mesh = read(saved(tmp_path, text))
+    assert list(mesh.cell_data.keys()) == []
+    (lost,) = mesh.info.report.losses
+    assert lost.name == "cell_data/corner_texture" and "over 8 times the memory" in lost.reason
+
+
+@pytest.mark.parametrize(
+    ("regions", "expected"),
+    [
+        ([("a", "group", [1, 0])], ["its cells in the order of the file, each once"]),
+        ([("a", "group", [0, 0])], ["its cells in the order of the file, each once"]),
+        ([("a", "group", [0, 1]), ("b", "group", [1])], []),
+        ([("b", "group", [1]), ("a", "group", [0])], ["their order: objects, groups, materials"]),
+        (
+            [("m", "material", [0, 1, 2, 3]), ("o", "object", [0, 1, 2, 3])],
+            ["their order: objects, groups"],
+        ),
+    ],
+)
+def test_the_order_of_regions_and_their_cells_is_counted(
+    tmp_path: Path, regions: list[tuple[str, str, list[int]]], expected: list[str]
+) -> None:
+    made = [Region(name, "cell", torch.tensor(ids), kind=kind) for name, kind, ids in regions]
+    mesh = square_quads(2, 3).replace(regions=made)
+    report = write(mesh, tmp_path / "it.obj")
+    reasons = [e.reason for e in report.converted if e.what.startswith("region")]
+    assert len(reasons) == len(expected)
+    assert all(a.startswith(b) for a, b in zip(reasons, expected, strict=True))
+    back = read(tmp_path / "it.obj")
+    same = [(r.name, r.ids.tolist()) for r in mesh.regions] == [
+        (r.name, r.ids.tolist()) for r in back.regions
+    ]
+    assert same == (not expected)
+
+
+def test_names_that_reading_changes_are_counted(tmp_path: Path) -> None:
+    """Two regions that the file would call the same are not merged."""
+    regions = [
+        Region("a", "cell", [0], kind="group"),
+        Region("b", "cell", [1], kind="group", attributes={"name": "a"}),
+        Region("c", "cell", [2], kind="group", attributes={"name": "d"}),
+    ]
+    mesh = square_quads(2, 3).replace(regions=regions)
+    report = write(mesh, tmp_path / "it.obj", allow_loss=True)
+    assert [(e.name, e.reason) for e in report.losses] == [
+        ("b", "another region is the group 'a' already")
+    ]
+    assert "read as 'd'" in str(report)
+    assert read(tmp_path / "it.obj").regions.names == ("a", "d")
+
+
+@pytest.mark.parametrize(
+    ("cell", "hint"),
+    [
+        ("pixel", r"operators\.simplices\(mesh\) makes triangles and lines of them"),
+        ("triangle_strip", r"operators\.simplices\(mesh\) makes triangles and lines of them"),
+        ("tetra", r"operators\.boundary\(mesh\) makes polygons of solids"),
+    ],
+)
+def test_the_hint_makes_cells_that_obj_has(tmp_path: Path, cell: str, hint: str) -> None:
+    corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0.5]]
+    mesh = make_mesh(corners, [[0, 1, 2, 3]], types=[cell])
+    with pytest.raises(LossError, match=hint):
+        write(mesh, tmp_path / "it.obj")
+    made = boundary(mesh) if cell == "tetra" else simplices(mesh)
+    write(made, tmp_path / "it.obj", allow_loss=True)
+    assert read(tmp_path / "it.obj").n_cells == made.n_cells
 
 
 def test_free_form_geometry_is_counted(tmp_path: Path) -> None:
@@ -339,15 +506,30 @@ def test_ids_that_point_nowhere(tmp_path: Path) -> None:
     for bad, problem in (
         (
             good.replace(points=good.points[:5]),
-            r"cells: point id 7; expected ids from 0 to 4",
+            r"cell 0: expected point ids from 0 to 4, found 6",
         ),
         (
             good.replace(regions=[Region("r", "cell", [12])]),
-            r"region 'r': cell id 12; expected ids from 0 to 11",
+            r"region 'r': expected cells from 0 to 11, found 12 in row 0",
         ),
     ):
         with pytest.raises(WriteError, match=problem):
             write(bad, tmp_path / "it.obj")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", ["obj", "ply", "stl"])
+def test_unsound_cells_are_refused(tmp_path: Path, suffix: str) -> None:
+    """Offsets that descend, and a quad of three points, which would be read as a triangle."""
+    good = cube_surface(1)
+    types = torch.tensor([9, 7, 7], dtype=torch.uint8)
+    for cells, problem in (
+        (Cells(types, torch.tensor([0, 4, 2, 6]), torch.arange(6)), "offsets"),
+        (Cells(types, torch.tensor([0, 3, 6, 6]), torch.arange(6)), "a quad has 4 points, found 3"),
+    ):
+        bad = make_mesh(good.points, good.cells).replace(cells=cells)
+        with pytest.raises(WriteError, match=problem):
+            write(bad, tmp_path / f"it.{suffix}", allow_loss=True)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
+from meshkit.collation import collate
 from meshkit.errors import LossError, MeshkitError, ReadError, WriteError
 from meshkit.info import FieldInfo, Grid, MeshInfo
 from meshkit.making import make_mesh
@@ -102,21 +103,112 @@ def test_every_liberty_in_binary(tmp_path: Path, order: str) -> None:
     assert mesh.point_data["colors"].dtype == torch.uint8
     assert mesh.point_data["colors"][4].tolist() == [4, 2, 255]
     assert mesh.point_data["texture"][2].tolist() == [0.25, 2]
-    assert sorted(mesh.point_data.keys()) == ["colors", "normals", "texture"]
+    assert sorted(mesh.point_data.keys()) == [
+        *("colors", "normals", "texture", "weights", "weights_length")
+    ]
     length = mesh.cell_data["length"].tolist()
     assert length[:6] == [0.5, 1.5, 0, -1, -2, -3]
     assert np.isnan(length[6:]).all()
     assert mesh.cell_data["flags"].tolist() == [0, 0, 0, 1, 2, 3, 0, 0]
     assert mesh.cell_data["texcoord"][3, :2].tolist() == [1, 1.125]
-    weights = mesh.global_data["vertex", "weights"]
-    assert weights["offsets"].tolist() == [0, 0, 1, 3, 6, 10]
-    assert weights["values"].tolist() == [0, 0, 1, 0, 1, 2, 0, 1, 2, 3]
+    assert mesh.point_data["weights"].tolist() == [
+        *([-1, -1, -1, -1], [0, -1, -1, -1], [0, 1, -1, -1], [0, 1, 2, -1], [0, 1, 2, 3])
+    ]
+    assert mesh.point_data["weights"].dtype == torch.int16
+    assert mesh.point_data["weights_length"].tolist() == [0, 1, 2, 3, 4]
     assert mesh.global_data["camera", "focus"].tolist() == [35]
     assert mesh.global_data["camera", "pair"].tolist() == [[7, 8]]
     assert mesh.info.attributes["comments"] == ["by hand", "obj_info num_cols 3"]
     assert mesh.info.report.lossless
     filled = {e.name: e.count for e in mesh.info.report.converted if "without this" in e.reason}
     assert filled == {"cell_data/length": 2, "cell_data/flags": 4, "cell_data/texcoord": 4}
+
+
+RAGGED = """ply
+format ascii 1.0
+element vertex 4
+property float x
+property float y
+property float z
+property list uchar double l
+element face 2
+property list uchar int vertex_indices
+property list uchar uchar tags
+end_header
+0 0 0 1 5
+1 0 0 2 6 7
+0 1 0 0
+1 1 0 3 8 9 nan
+3 0 1 2 0
+3 1 3 2 2 4 5
+"""
+
+
+def test_lists_of_different_lengths_stay_with_their_rows(tmp_path: Path) -> None:
+    mesh = read_text(tmp_path, RAGGED)
+    assert list(mesh.global_data.keys()) == []
+    nan = float("nan")
+    filled = torch.tensor([[5, nan, nan], [6, 7, nan], [nan, nan, nan], [8, 9, nan]]).double()
+    assert torch.equal(mesh.point_data["l"].nan_to_num(-7), filled.nan_to_num(-7))
+    assert mesh.point_data["l_length"].tolist() == [1, 2, 0, 3]
+    assert mesh.cell_data["tags"].tolist() == [[0, 0], [4, 5]]
+    assert mesh.cell_data["tags_length"].tolist() == [0, 2]
+    counted = [(e.name, e.count) for e in mesh.info.report.converted]
+    assert counted == [("point_data/l", 4), ("cell_data/tags", 2)]
+    second = mesh.select([1])
+    assert second.point_data["l_length"].tolist() == [2, 0, 3]
+    assert second.cell_data["tags"].tolist() == [[4, 5]]
+    both = collate([second, mesh]).replace(global_data={})
+    assert both.point_data["l_length"].tolist() == [2, 0, 3, 1, 2, 0, 3]
+    assert write(both, tmp_path / "both.ply").lossless
+    assert differences(both, read(tmp_path / "both.ply")) == []
+
+
+def test_the_lengths_of_lists_take_a_free_name(tmp_path: Path) -> None:
+    text = RAGGED.replace("property list uchar uchar tags", "property list uchar uchar a")
+    text = text.replace("vertex_indices\n", "vertex_indices\nproperty int a_length\n")
+    text = text.replace("2 0\n", "2 77 0\n").replace("2 2 4 5", "2 78 2 4 5")
+    mesh = read_text(tmp_path, text)
+    assert mesh.cell_data["a_length"].tolist() == [77, 78]
+    assert mesh.cell_data["a_length_"].tolist() == [0, 2]
+
+
+def test_lists_that_would_take_too_much_memory_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join("0 0 0 0\n" for _ in range(99)) + "0 0 0 9 " + "1 " * 9 + "\n"
+    head = RAGGED[: RAGGED.index("element face")].replace("vertex 4", "vertex 100")
+    text = f"{head}end_header\n{rows}"
+    assert read_text(tmp_path, text).point_data["l"].shape == (100, 9)
+    monkeypatch.setattr("meshkit.readers.padded_rows._SMALL", 1 << 10)
+    mesh = read_text(tmp_path, text)
+    assert list(mesh.point_data.keys()) == []
+    (lost,) = mesh.info.report.losses
+    assert lost.name == "point_data/l" and "over 8 times their memory" in lost.reason
+
+
+def test_lists_of_no_rows(tmp_path: Path) -> None:
+    head = RAGGED[: RAGGED.index("end_header")].replace("face 2", "face 0")
+    rows = "0 0 0 0\n" * 4
+    mesh = read_text(tmp_path, f"{head}end_header\n{rows}")
+    assert mesh.point_data["l"].shape == (4, 0)
+    assert mesh.cell_data["tags"].shape == (0, 0)
+
+
+def test_comments_are_counted_and_those_of_other_programs_kept(tmp_path: Path) -> None:
+    text = SQUARE.replace("format", "comment by hand\nobj_info n 3\nformat")
+    mesh = read_text(tmp_path, text)
+    kept = [(e.name, e.count) for e in mesh.info.report.kept if e.what == "info"]
+    assert kept == [("attributes/comments", 2)]
+    write(mesh, tmp_path / "it.ply")
+    assert differences(mesh, read(tmp_path / "it.ply")) == []
+    data = (tmp_path / "it.ply").read_bytes()
+    more = data.replace(b"element vertex", b"comment later\ncomment by hand\nelement vertex")
+    back = read_text(tmp_path, more)
+    said = ["by hand", "obj_info n 3", "later", "by hand"]
+    assert back.info.attributes["comments"] == said
+    kept = [(e.name, e.count) for e in back.info.report.kept if e.what == "info"]
+    assert kept == [("attributes/comments", 4)]
 
 
 def test_mixed_faces_in_ascii(tmp_path: Path) -> None:
@@ -299,7 +391,7 @@ def test_another_program_has_changed_the_properties(tmp_path: Path) -> None:
 
 
 def test_attributes_that_json_cannot_say(tmp_path: Path) -> None:
-    mesh = make_mesh(torch.zeros(1, 3), info=MeshInfo(attributes={"x": object()}))
+    mesh = make_mesh(torch.zeros(1, 3), info=MeshInfo(grid=Grid((np.int64(1),))))  # type: ignore[arg-type]
     with pytest.raises(WriteError, match=r"it\.ply: info holds what JSON cannot"):
         write(mesh, tmp_path / "it.ply")
     assert list(tmp_path.iterdir()) == []

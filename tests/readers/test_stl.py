@@ -13,10 +13,20 @@ from meshkit.errors import LossError, ReadError, WriteError
 from meshkit.info import MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.boundary import boundary
+from meshkit.operators.simplices import simplices
 from meshkit.readers.reading import read
+from meshkit.readers.stl.soup import right_hand
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import cube_surface, differences, shaken, square_quads, tetrahedron
+from tests.meshes import (
+    cube_surface,
+    differences,
+    one_of_each,
+    shaken,
+    square_quads,
+    tetrahedron,
+)
 from tests.readers.mutations import survives
 
 FACET = """  facet normal 0 0 1
@@ -183,9 +193,25 @@ def test_a_broken_text_names_the_line(tmp_path: Path, old: str, new: str, proble
 
 def test_a_binary_file_of_another_size(tmp_path: Path) -> None:
     data = binary(np.concatenate([ONE] * 3))
-    for wrong in (data[:-1], data + b"\0"):
+    for wrong in (data[:-1], data + bytes(85)):
         with pytest.raises(ReadError, match=r"header counts 3 facets.*expected 84 \+ 50 x"):
             read(saved(tmp_path, wrong))
+
+
+@pytest.mark.parametrize("padding", [1, 2, 50, 84])
+def test_padding_after_the_last_triangle_is_counted(tmp_path: Path, padding: int) -> None:
+    data = binary(np.concatenate([ONE] * 3)) + b"\x20" * padding
+    mesh = read(saved(tmp_path, data))
+    assert mesh.n_cells == 3
+    (entry,) = [e for e in mesh.info.report.dropped if e.what == "bytes"]
+    assert (entry.count, entry.loss) == (padding, False)
+    assert entry.reason == "padding after the last triangle"
+
+
+def test_a_header_that_counts_no_triangles_pads_nothing(tmp_path: Path) -> None:
+    assert read(saved(tmp_path, bytes(84))).n_cells == 0
+    with pytest.raises(ReadError):
+        read(saved(tmp_path, bytes(100)))
 
 
 def test_damage(tmp_path: Path) -> None:
@@ -322,16 +348,69 @@ def test_ids_that_point_nowhere(tmp_path: Path) -> None:
     for bad, problem in (
         (
             good.replace(points=good.points[:5]),
-            r"cells: point id 7; expected ids from 0 to 4",
+            r"cell 0: expected point ids from 0 to 4, found 6",
         ),
         (
             good.replace(regions=[Region("r", "cell", [12])]),
-            r"region 'r': cell id 12; expected ids from 0 to 11",
+            r"region 'r': expected cells from 0 to 11, found 12 in row 0",
         ),
     ):
         with pytest.raises(WriteError, match=problem):
             write(bad, tmp_path / "it.stl")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [1e300, 1e154, 1e-160, 1e-300])
+def test_normals_of_huge_and_tiny_facets_follow_from_the_corners(
+    tmp_path: Path, size: float
+) -> None:
+    points = torch.tensor([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=torch.float64) * size
+    mesh = make_mesh(points, [[0, 1, 2]])
+    write(mesh, tmp_path / "it.stl")
+    assert "facet normal 0.0 0.0 1.0" in (tmp_path / "it.stl").read_text()
+    back = read(tmp_path / "it.stl")
+    assert torch.equal(back.points, points)
+    assert list(back.cell_data.keys()) == []
+
+
+def test_a_sliver_has_its_normal() -> None:
+    corners = np.array([[[0, 0, 0], [1, 0, 0], [1, 1e-200, 0]]])
+    assert right_hand(corners).tolist() == [[0, 0, 1]]
+    assert right_hand(np.where(corners == 1, np.inf, corners)).tolist() == [[0, 0, 0]]
+
+
+def test_corners_that_are_nowhere_stay_apart(tmp_path: Path) -> None:
+    """NaN is equal to nothing: not to another corner's NaN, and not to itself used twice."""
+    nan = float("nan")
+    points = torch.tensor([[0, 0, 0], [1, 0, 0], [nan, 0, 0], [nan, 0, 0]])
+    mesh = make_mesh(points, [[0, 1, 2], [0, 1, 3]])
+    report = write(mesh, tmp_path / "it.stl")
+    assert not [e for e in report.converted if "NaN" in e.reason]
+    assert read(tmp_path / "it.stl").cells.connectivity.tolist() == [0, 1, 2, 0, 1, 3]
+    twice = make_mesh(points, [[0, 1, 2], [1, 0, 2]]).select([0, 1])
+    report = write(twice, tmp_path / "it.stl")
+    assert [e.count for e in report.converted if "NaN" in e.reason] == [1]
+    assert read(tmp_path / "it.stl").n_points == 4
+
+
+def test_a_solid_has_a_name_only(tmp_path: Path) -> None:
+    """The data of a region is dropped and counted, not compared with anything."""
+    solid = Region("s", "cell", [0], kind="solid", data={"q": torch.ones(1)})
+    mesh = make_mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0.0]], [[0, 1, 2]], regions=[solid])
+    report = write(mesh, tmp_path / "it.stl", allow_loss=True)
+    assert [e.name for e in report.losses] == ["s: data"]
+
+
+def test_the_hint_makes_triangles(tmp_path: Path) -> None:
+    solid = one_of_each().select([5])
+    with pytest.raises(LossError, match=r"simplices\(operators\.boundary\(mesh\)\)"):
+        write(solid, tmp_path / "it.stl")
+    write(simplices(boundary(solid)), tmp_path / "it.stl", allow_loss=True)
+    assert read(tmp_path / "it.stl").n_cells == 24
+    with pytest.raises(LossError, match=r"operators\.simplices\(mesh\) makes triangles of them"):
+        write(one_of_each().select([3]), tmp_path / "it.stl")
+    with pytest.raises(LossError, match="no operator makes triangles of them"):
+        write(one_of_each().select([1]), tmp_path / "it.stl")
 
 
 # --- real files ----------------------------------------------------------------------------------

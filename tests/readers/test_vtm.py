@@ -108,6 +108,27 @@ def test_the_old_form_and_empty_ones(blocks: Path) -> None:
     assert (empty.n_points, empty.n_cells, len(empty.regions)) == (0, 0, 0)
 
 
+def test_named_blocks_that_hold_nothing_are_regions_of_no_cell(blocks: Path) -> None:
+    nothing = plain(cube_hexes())
+    nothing.points, nothing.types = nothing.points[:0], nothing.types[:0]
+    nothing.offsets, nothing.connectivity = nothing.offsets[:1], nothing.connectivity[:0]
+    saved(to_unstructured(nothing), blocks / "nothing.vtu")
+    file = index(
+        blocks / "a.vtm",
+        '<DataSet index="0" name="s" file="solid.vtu"/><DataSet index="1" name="none"/>'
+        '<Block index="2" name="group"><DataSet index="0" name="below"/></Block>'
+        '<Block index="3" name="blank"/><DataSet index="4" name="file" file="nothing.vtu"/>',
+    )
+    assert described(read(file)) == [
+        ("s", "cell", [0], None),
+        ("none", "cell", [], None),
+        ("group", "cell", [], None),
+        ("below", "cell", [], "group"),
+        ("blank", "cell", [], None),
+        ("file", "cell", [], None),
+    ]
+
+
 def test_a_block_of_points_is_a_region_of_points(blocks: Path) -> None:
     cloud = plain(cube_hexes())
     cloud.types, cloud.offsets = cloud.types[:0], cloud.offsets[:1]

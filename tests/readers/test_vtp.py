@@ -8,8 +8,11 @@ import pytest
 import torch
 from hypothesis import given
 
+from meshkit.cells import Cells
 from meshkit.celltypes import cell_type
 from meshkit.errors import LossError
+from meshkit.faces import Faces
+from meshkit.info import Grid
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
@@ -18,7 +21,7 @@ from meshkit.readers.vtk.objects import to_poly
 from meshkit.readers.vtk.poly import POLY_TYPES
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import differences, one_of_each, random_meshes
+from tests.meshes import differences, one_of_each, random_meshes, two_tetrahedra
 from tests.readers.mutations import survives
 from tests.readers.vtk_saving import ENCODINGS, by_vtk, column, plain, saved
 from tests.readers.vtk_views import assert_same_as_vtk, seen_by_vtk
@@ -114,11 +117,69 @@ def test_solids_are_a_loss(tmp_path: Path) -> None:
         ("cells", "wedge", 1),
         ("cells", "pyramid", 1),
         ("points", "", 4 + 8 + 6 + 5),
+        ("region", "all", 4),
     ]
     found = read(file)
     assert found.cells.counts == {"vertex": 1, "line": 1, "triangle": 1, "quad": 1}
     assert found.region("all").ids.tolist() == [0, 1, 2, 3]
     assert by_vtk(file).GetNumberOfCells() == 4
+
+
+def test_all_that_goes_with_the_solids_is_a_loss(tmp_path: Path) -> None:
+    regions = [
+        Region("walls", "face", [1, 2, 5]),
+        Region("inlet", "side", [[0, 1]]),
+        Region("seam", "edge", [[0, 1], [1, 2]]),
+        Region("tip", "point", [3]),
+        Region("nothing", "cell", []),
+    ]
+    mesh = two_tetrahedra().with_data(face={"flux": {"phi": torch.arange(7.0)}})
+    grid = Grid((2, 1, 1))
+    mesh = mesh.replace(regions=regions, info=mesh.info.replace(grid=grid))
+    lost = [
+        ("cells", "tetra", 2),
+        ("points", "", 5),
+        ("faces", "", 7),
+        ("field", "face_data/flux/phi", 7),
+        ("region", "walls", 3),
+        ("region", "inlet", 1),
+        ("region", "seam", 2),
+        ("region", "tip", 1),
+        ("info", "grid", 1),
+    ]
+    with pytest.raises(LossError) as refused:
+        write(mesh, tmp_path / "a.vtp")
+    assert [(e.what, e.name, e.count) for e in refused.value.report.losses] == lost
+    report = write(mesh, tmp_path / "a.vtp", allow_loss=True)
+    assert [(e.what, e.name, e.count) for e in report.losses] == lost
+
+
+def test_faces_of_the_cells_that_stay_stay(tmp_path: Path) -> None:
+    mesh = make_mesh(
+        [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [1.5, 0, 0]],
+        Cells(
+            torch.tensor([5, 22], dtype=torch.uint8),
+            torch.tensor([0, 3, 9]),
+            torch.tensor([0, 1, 2, 1, 4, 3, 6, 5, 2]),
+        ),
+    )
+    faces = Faces(
+        torch.tensor([0, 2, 4]),
+        torch.tensor([0, 1, 1, 4]),
+        torch.tensor([0, 1]),
+        torch.tensor([-1, -1]),
+    )
+    mesh = mesh.replace(faces=faces, regions=[Region("rim", "face", [0, 1])])
+    mesh = mesh.with_data(face={"phi": torch.tensor([1.0, 2.0])})
+    report = write(mesh, tmp_path / "a.vtp", allow_loss=True)
+    assert [(e.what, e.name, e.count) for e in report.losses] == [
+        ("cells", "quadratic_triangle", 1),
+        ("points", "", 4),
+        ("faces", "", 1),
+        ("field", "face_data/phi", 1),
+        ("region", "rim", 1),
+    ]
+    assert read(tmp_path / "a.vtp").face_data["phi"].tolist() == [1.0]
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "inline zlib", "raw", "base64 lz4 64 big"])

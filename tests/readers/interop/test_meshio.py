@@ -8,10 +8,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 
+from meshkit.celltypes import CELL_TYPES
 from meshkit.errors import MeshError
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.readers.interop.meshio import from_meshio, to_meshio
 from meshkit.regions import Region
 from tests.meshes import (
@@ -190,7 +192,121 @@ def test_refusals_of_cells(cells: list[tuple[str, list[list[float]]]], problem: 
         from_meshio(meshio.Mesh(np.zeros((3, 3)), cells))
 
 
+LACKING = {
+    *("empty", "poly_vertex", "poly_line", "triangle_strip", "pentagonal_prism"),
+    *("hexagonal_prism", "quadratic_wedge", "quadratic_pyramid", "quadratic_linear_quad"),
+    *("quadratic_linear_wedge", "biquadratic_quadratic_hexahedron", "biquadratic_triangle"),
+    *("quadratic_polygon", "triquadratic_pyramid", "convex_point_set", "tetra14", "pyramid14"),
+}
+
+
+@pytest.mark.parametrize("number", sorted(CELL_TYPES))
+def test_every_type_arrives_or_is_refused_by_name(number: int) -> None:
+    row = CELL_TYPES[number]
+    if row.name == "polyhedron":
+        return  # see `rich`
+    k = row.size if row.size is not None else 4
+    rng = np.random.default_rng(0)
+    mesh = make_mesh(torch.from_numpy(rng.random((30, 3))), [list(range(k))] * 2, types=number)
+    if row.name in LACKING or row.name.startswith("bezier"):
+        with pytest.raises(MeshError, match=rf"no cells of type '{row.name}'; .*mesh\.select"):
+            to_meshio(mesh)
+        return
+    back = from_meshio(to_meshio(mesh))
+    assert back.n_cells == 2 and torch.equal(back.points, mesh.points)
+    if row.name not in ("pixel", "voxel"):
+        assert back.cells.types.tolist() == [number] * 2
+
+
+@pytest.mark.parametrize(("name", "other"), [("pixel", "quad"), ("voxel", "hexahedron")])
+def test_pixels_and_voxels_are_quads_and_hexahedra(name: str, other: str) -> None:
+    """Points of a unit square or cube in the order of a pixel or a voxel: the same measure."""
+    d = 2 if name == "pixel" else 3
+    corners = [[float(i >> axis & 1) for axis in range(d)] for i in range(1 << d)]
+    mesh = make_mesh(corners, [list(range(1 << d))], types=name)
+    made = to_meshio(mesh)
+    back = from_meshio(made)
+    assert back.cells.counts == {other: 1}
+    assert cell_measures(back).tolist() == pytest.approx([1.0])
+    report = made.info["meshkit"]["info"]["report"]
+    assert [e["name"] for e in report if e["outcome"] == "converted"] == [name]
+
+
+def test_integers_beyond_floats_stay_apart() -> None:
+    """2^53 + 1 is no float64: it stays an integer, in a field of its own, and is counted."""
+    points = np.zeros((4, 3))
+    cells = [("tetra", [[0, 1, 2, 3]]), ("triangle", [[0, 1, 2]])]
+    big = 2**53 + 1
+    given_ = meshio.Mesh(
+        points, cells, cell_data={"c": [np.array([big]), np.array([3.5])], "c (2)": [[1], [2]]}
+    )
+    mesh = from_meshio(given_)
+    assert mesh.cell_data["c"].tolist() == [big, -1]
+    assert mesh.cell_data["c (3)"][0].isnan() and float(mesh.cell_data["c (3)"][1]) == 3.5
+    assert mesh.cell_data["c (2)"].tolist() == [1, 2]
+    named = [(e.name, e.count) for e in mesh.info.report.converted]
+    assert named == [("cell_data/c", 1), ("cell_data/c (3)", 1), ("cell_data/c (3)", 2)]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "kinds"),
+    [
+        ([2**53], [0.5], ["float64"]),
+        (np.array([2**63 + 1], np.uint64), [-1], ["uint64", "int64"]),
+        (np.array([2**63], np.uint64), [0], ["float64"]),
+        (np.array([5], np.int32), np.array([0.5], np.float32), ["float64"]),
+        ([2**63 - 1], [0.5], ["int64", "float64"]),
+        ([True], [7], ["int64"]),
+        (["text"], [7], ["int32", "int64"]),  # codes of texts, and numbers
+    ],
+)
+def test_promotion_only_where_it_is_exact(a: object, b: object, kinds: list[str]) -> None:
+    cells = [("vertex", [[0]]), ("line", [[0, 1]])]
+    given_ = meshio.Mesh(np.zeros((2, 3)), cells, cell_data={"c": [np.array(a), np.array(b)]})
+    mesh = from_meshio(given_)
+    found = [str(x.dtype).removeprefix("torch.") for x in mesh.cell_data.values()]
+    assert found == kinds
+    assert mesh.info.report.converted
+    if kinds == ["float64"] or kinds == ["int64"]:
+        assert mesh.cell_data["c"].tolist() == [*np.array(a).tolist(), *np.array(b).tolist()]
+
+
+def test_points_that_are_no_floats_are_counted() -> None:
+    given_ = meshio.Mesh(np.array([[1, 2], [3, 4]]), [("line", [[0, 1]])])
+    mesh = from_meshio(given_)
+    assert [e.reason for e in mesh.info.report.converted] == ["int64 as float64"]
+    given_.points = np.array([[2**53 + 1, 0], [0, 0]])
+    mesh = from_meshio(given_)
+    assert [e.reason for e in mesh.info.report.converted] == ["int64 as float64, rounded"]
+
+
+def test_regions_with_data_and_all_else_are_counted() -> None:
+    region = Region(
+        "r",
+        "cell",
+        [0],
+        kind="wall",
+        data={"q": torch.ones(1)},
+        attributes={"a": 1},
+        source_id=3,
+        parent="p",
+    )
+    report = to_meshio(tetrahedron().replace(regions=[region])).info["meshkit"]["info"]["report"]
+    lost = [e["name"] for e in report if e["outcome"] == "dropped"]
+    assert lost == [f"r: {part}" for part in ("kind", "data", "attributes", "source_id", "parent")]
+
+
+def test_what_is_no_mesh() -> None:
+    with pytest.raises(MeshError, match=r"from_meshio: expected a meshio\.Mesh, found NoneType"):
+        from_meshio(None)
+    with pytest.raises(MeshError, match=r"to_meshio: expected a meshkit\.Mesh, found int"):
+        to_meshio(3)  # type: ignore[arg-type]
+    beyond = tetrahedron().replace(regions=[Region("r", "cell", [7])])
+    with pytest.raises(MeshError, match="region 'r': expected cells from 0 to 0, found 7"):
+        to_meshio(beyond)
+
+
 def test_cells_that_meshio_lacks() -> None:
     mesh = make_mesh(torch.zeros(4, 3), [[0, 1, 2, 3]], types="triangle_strip")
-    with pytest.raises(MeshError, match="meshio has no cells of type 'triangle_strip'"):
+    with pytest.raises(MeshError, match="no cells of type 'triangle_strip'"):
         to_meshio(mesh)

@@ -134,6 +134,13 @@ def test_other_cells_say_what_to_do(mesh: Mesh, hint: str) -> None:
         to_physicsnemo(mesh)
 
 
+def test_what_is_no_mesh() -> None:
+    with pytest.raises(MeshError, match=r"to_physicsnemo: expected a meshkit\.Mesh, found None"):
+        to_physicsnemo(None)  # type: ignore[arg-type]
+    with pytest.raises(MeshError, match=r"expected a physicsnemo\.mesh\.Mesh, found NoneType"):
+        from_physicsnemo(None)
+
+
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "physicsnemo", None)
     monkeypatch.setitem(sys.modules, "physicsnemo.mesh", None)

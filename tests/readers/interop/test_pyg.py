@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from meshkit.errors import MissingPackage
+from meshkit.errors import MeshError, MissingPackage
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.interop.pyg import to_pyg
@@ -124,3 +124,29 @@ def test_gradients_reach_the_mesh(pyg: Any) -> None:
     points = mesh.points.clone().requires_grad_()
     to_pyg(mesh.replace(points=points)).pos.sum().backward()
     assert points.grad is not None
+
+
+@pytest.mark.usefixtures("pyg")
+def test_regions_with_data_are_masks_and_the_data_counted() -> None:
+    region = Region("r", "cell", [0], data={"q": torch.ones(1)})
+    made = to_pyg(tetrahedron().replace(regions=[region]))
+    assert made["region:r"].tolist() == [True]
+    report = json.loads(made.meshkit)["info"]["report"]
+    assert [e["name"] for e in report if e["outcome"] == "dropped"] == ["r: data"]
+
+
+@pytest.mark.usefixtures("pyg")
+def test_ids_that_name_nothing() -> None:
+    good = tetrahedron()
+    for bad, problem in (
+        (good.replace(points=good.points[:3]), "cell 0: expected point ids from 0 to 2"),
+        (good.replace(regions=[Region("r", "point", [4])]), "region 'r': expected point ids"),
+        (good.replace(regions=[Region("r", "cell", [-1])]), "region 'r': expected cells"),
+    ):
+        with pytest.raises(MeshError, match=problem):
+            to_pyg(bad)
+
+
+def test_what_is_no_mesh() -> None:
+    with pytest.raises(MeshError, match=r"to_pyg: expected a meshkit\.Mesh, found str"):
+        to_pyg("mesh")  # type: ignore[arg-type]

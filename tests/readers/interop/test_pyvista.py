@@ -9,11 +9,20 @@ import pytest
 import torch
 from hypothesis import given
 
+from meshkit.cells import Cells
 from meshkit.errors import MeshError
+from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
 from meshkit.readers.interop.pyvista import from_pyvista, to_pyvista
-from tests.meshes import cube_hexes, differences, hanging_polyhedron, one_of_each, random_meshes
+from tests.meshes import (
+    cube_hexes,
+    differences,
+    hanging_polyhedron,
+    one_of_each,
+    random_meshes,
+    tetrahedron,
+)
 
 pv = pytest.importorskip("pyvista")
 
@@ -98,10 +107,29 @@ def test_blocks_are_regions() -> None:
     mesh = from_pyvista(blocks)
     assert [(r.name, len(r), r.parent) for r in mesh.regions] == [
         ("a", 1, None),
+        ("none", 0, None),
         ("in", 6, None),
         ("leaf", 6, "in"),
     ]
     assert mesh.cells.counts == {"quad": 6, "voxel": 1}
+
+
+def test_empty_blocks_are_regions_of_no_cell() -> None:
+    empty = {"none": None, "grid": pv.UnstructuredGrid(), "blocks": pv.MultiBlock()}
+    mesh = from_pyvista(pv.MultiBlock({"a": pv.Cube(), **empty}))
+    found = [(r.name, r.entity, len(r)) for r in mesh.regions]
+    assert found == [("a", "cell", 6), *((name, "cell", 0) for name in empty)]
+
+
+def test_an_unsound_mesh_is_refused_before_vtk_sees_it() -> None:
+    mesh = tetrahedron()
+    wrong = mesh.replace(cells=mesh.cells.renumbered(torch.tensor([0, 1, 2, 9])))
+    with pytest.raises(MeshError, match="to_pyvista: cell 0: expected point ids from 0 to 3, fo"):
+        to_pyvista(wrong)
+    ids = torch.tensor([*range(13), 77])  # a cell of our own type, which VTK gets by its corners
+    curved = make_mesh(torch.zeros(14, 3), Cells.of(200, ids[None]))
+    with pytest.raises(MeshError, match="cell 0: expected point ids from 0 to 13, found 77"):
+        to_pyvista(curved)
 
 
 def test_refusals() -> None:

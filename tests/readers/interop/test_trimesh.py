@@ -161,3 +161,34 @@ def test_other_cells_say_what_to_do(mesh: object, hint: str) -> None:
 def test_other_things_are_refused() -> None:
     with pytest.raises(MeshError, match="expected a Trimesh, PointCloud or Scene, found ndarray"):
         from_trimesh(np.zeros(3))
+
+
+def test_regions_with_data_are_masks_and_the_data_counted() -> None:
+    region = Region("r", "cell", [0], data={"q": torch.ones(1)})
+    made = to_trimesh(cube_surface(1).replace(regions=[region]))
+    assert from_trimesh(made).region("r").ids.tolist() == [0]
+    report = made.metadata["meshkit"]["info"]["report"]
+    assert [e["name"] for e in report if e["outcome"] == "dropped"] == ["r: data"]
+
+
+def test_what_is_no_mesh_and_ids_that_name_nothing() -> None:
+    with pytest.raises(MeshError, match="from_trimesh: expected a Trimesh, PointCloud or Scene"):
+        from_trimesh(3)
+    with pytest.raises(MeshError, match=r"to_trimesh: expected a meshkit\.Mesh, found NoneType"):
+        to_trimesh(None)  # type: ignore[arg-type]
+    cube = cube_surface(1)
+    with pytest.raises(MeshError, match="cell 0: expected point ids from 0 to 4"):
+        to_trimesh(cube.replace(points=cube.points[:5]))
+
+
+def test_integers_and_floats_of_two_geometries_stay_exact() -> None:
+    def with_ids(ids: np.ndarray) -> trimesh.Trimesh:
+        corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+        return trimesh.Trimesh(corners, [[0, 1, 2]], process=False, face_attributes={"id": ids})
+
+    scene = trimesh.Scene()
+    for ids in (np.array([2**53 + 1]), np.array([0.5])):
+        scene.add_geometry(with_ids(ids))
+    mesh = from_trimesh(scene)
+    assert mesh.cell_data["id"].tolist() == [2**53 + 1, -1]
+    assert float(mesh.cell_data["id (2)"][1]) == 0.5
