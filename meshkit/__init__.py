@@ -38,6 +38,9 @@ _HOMES = {
     "meshkit.making": ("make_mesh",),
     "meshkit.mesh": ("DomainMesh", "Mesh"),
     "meshkit.operators.check": ("Finding", "check"),
+    "meshkit.pictures.errors": ("NoWindow", "PictureError"),
+    "meshkit.pictures.picture": ("Film", "Picture"),
+    "meshkit.pictures.plot": ("plot",),
     "meshkit.readers.interop.meshio": ("from_meshio", "to_meshio"),
     "meshkit.readers.interop.physicsnemo": ("from_physicsnemo", "to_physicsnemo"),
     "meshkit.readers.interop.pyg": ("to_pyg",),
@@ -48,6 +51,7 @@ _HOMES = {
     "meshkit.regions": ("Region", "Regions"),
     "meshkit.report": ("Report",),
     "meshkit.series": ("MeshSeries",),
+    "meshkit.store.handle": ("Store", "open_store"),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -22,6 +22,9 @@ from meshkit.info import (
 from meshkit.making import make_mesh as make_mesh
 from meshkit.mesh import DomainMesh as DomainMesh, Mesh as Mesh
 from meshkit.operators.check import Finding as Finding, check as check
+from meshkit.pictures.errors import NoWindow as NoWindow, PictureError as PictureError
+from meshkit.pictures.picture import Film as Film, Picture as Picture
+from meshkit.pictures.plot import plot as plot
 from meshkit.readers.interop.meshio import from_meshio as from_meshio, to_meshio as to_meshio
 from meshkit.readers.interop.physicsnemo import (
     from_physicsnemo as from_physicsnemo,
@@ -35,6 +38,7 @@ from meshkit.readers.writing import write as write
 from meshkit.regions import Region as Region, Regions as Regions
 from meshkit.report import Report as Report
 from meshkit.series import MeshSeries as MeshSeries
+from meshkit.store.handle import Store as Store, open_store as open_store
 
 __version__: str
 __all__: list[str]

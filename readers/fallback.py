@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import meshio
 
 _PROGRAM: Final = Path(__file__).with_name("meshio_process.py")
+_DAY: Final = 24 * 3600
 _MEBIBYTE: Final = 1 << 20
 
 
@@ -89,7 +90,7 @@ def _in_own_process(path: Path) -> tuple[meshio.Mesh, str]:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 env=os.environ | more,
-                timeout=20 * seconds,
+                timeout=min(20 * seconds, _DAY),  # the system takes no more than some weeks
                 check=False,
             )
         except subprocess.TimeoutExpired:

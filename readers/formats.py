@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from meshkit.errors import MissingPackage, ReadError, UnknownFormat
+from meshkit.places import Place
 from meshkit.readers import sniff
 from meshkit.report import Ledger
 
 if TYPE_CHECKING:
     from meshkit.mesh import Mesh
+    from meshkit.series import MeshSeries
 
-Reader = Callable[[Path, Ledger], "Mesh"]
-Writer = Callable[["Mesh", Path, Ledger], None]
+Reader = Callable[[Place, Ledger], "Mesh"]
+Writer = Callable[["Mesh", Place, Ledger], None]
+SeriesReader = Callable[[Place], "MeshSeries | None"]
+SeriesWriter = Callable[["MeshSeries", Place, Ledger], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,15 @@ class Format:
     as "module:function", imported on first use, and both write into the ledger what becomes of
     everything. A writer calls `ledger.settle` once it knows its losses. `sniffer` tells the
     format by content; None means that only a name or the suffix says so.
+
+    A format that holds times has `series`, a function (path) -> MeshSeries whose meshes bring
+    their own report, or None where the file holds one mesh and no times, which is `reader`'s; and
+    `series_writer`, a function (series, path, ledger).
+
+    A format that is a directory has `directory`, which tells one by the names in it. A `store` may
+    be remote, its writer puts it in its place itself, and it remembers the source of its mesh.
+
+    A `native` one gives back any arrays bit for bit, so that an unsound mesh may be written to it.
     """
 
     name: str
@@ -36,6 +51,11 @@ class Format:
     writer: str | None = None
     sniffer: sniff.Sniffer | None = None
     extra: str | None = None  # pip install 'meshkit[extra]' brings what it needs
+    series: str | None = None
+    series_writer: str | None = None
+    directory: sniff.DirectorySniffer | None = None
+    store: bool = False
+    native: bool = False
 
     def load_reader(self) -> Reader:
         """The reader, imported."""
@@ -49,6 +69,20 @@ class Format:
         found: Writer = self._load(self.writer)
         return found
 
+    def load_series(self) -> SeriesReader:
+        """The reader of series, imported; only where there is one."""
+        if self.series is None:
+            raise LookupError(f"{self.name} holds no times")
+        found: SeriesReader = self._load(self.series)
+        return found
+
+    def load_series_writer(self) -> SeriesWriter:
+        """The writer of series, imported; only where there is one."""
+        if self.series_writer is None:
+            raise LookupError(f"{self.name} has no writer of series")
+        found: SeriesWriter = self._load(self.series_writer)
+        return found
+
     def _load(self, where: str) -> Any:
         module, _, function = where.partition(":")
         try:
@@ -60,6 +94,7 @@ class Format:
 
 
 _ROOM: Final = "meshkit.readers"
+_STORE: Final = "meshkit.store"
 
 
 def _xml(name: str, title: str, type_name: str, writer: bool) -> Format:
@@ -83,6 +118,21 @@ FORMATS: Final = (
     _xml("pvtu", "VTK XML unstructured grid in pieces", "PUnstructuredGrid", False),
     _xml("pvtp", "VTK XML poly data in pieces", "PPolyData", False),
     _xml("vtm", "VTK XML blocks", "vtkMultiBlockDataSet", True),
+    replace(
+        _xml("pvd", "ParaView collection of times", "Collection", True),
+        series=f"{_ROOM}.pvd:series",
+        series_writer=f"{_ROOM}.pvd:write_series",
+    ),
+    Format(
+        "vtkhdf",
+        "VTK HDF",
+        (".vtkhdf", ".hdf"),
+        f"{_ROOM}.vtkhdf:read",
+        f"{_ROOM}.vtkhdf:write",
+        sniff.vtkhdf,
+        series=f"{_ROOM}.vtkhdf:series",
+        series_writer=f"{_ROOM}.vtkhdf:write_series",
+    ),
     Format(
         "vtk",
         "VTK legacy",
@@ -110,6 +160,19 @@ FORMATS: Final = (
         f"{_ROOM}.npz:read",
         f"{_ROOM}.npz:write",
         sniff.starts(b"PK\x03\x04"),
+        native=True,
+    ),
+    Format(
+        "zarr",
+        "meshkit store",
+        (".zarr",),
+        f"{_STORE}.reading:read",
+        f"{_STORE}.writing:write",
+        series=f"{_STORE}.reading:read_series",
+        series_writer=f"{_STORE}.writing:write_series",
+        directory=sniff.holds("MANIFEST.json", "zarr.json"),
+        store=True,
+        native=True,
     ),
 )
 
@@ -127,22 +190,30 @@ FALLBACK: Final = Format(
 )
 
 
-def reader_for(path: Path, format: str | None = None) -> Format:
-    """The row of this name, or the one that the content of the file names.
+def reader_for(path: Place, format: str | None = None) -> Format:
+    """The row of this name (in any case), or the one that the content of the file names.
+
+    Of a remote place the suffix decides.
 
     Raises:
         UnknownFormat: there is no row of that name.
-        ReadError: there is no such file, it cannot be read, or it is empty.
+        ReadError: there is no such file, it cannot be read, is a pipe or device, or empty.
     """
+    if isinstance(path, str):
+        return _remote(path, format)
     try:
-        if path.is_dir():
-            raise ReadError(path, "is a directory", expected="a file")
         if format is not None:
             for row in (*FORMATS, FALLBACK):
-                if row.name == format:
+                if row.name == format.lower():
+                    if path.is_dir() and row.directory is None:
+                        raise ReadError(path, "is a directory", expected="a file")
+                    _need_no_stream(path)
                     return row
             known = ", ".join(row.name for row in FORMATS)
             raise UnknownFormat(path, f"no format {format!r}", expected=f"one of {known}")
+        if path.is_dir():
+            return _directory(path)
+        _need_no_stream(path)
         if path.stat().st_size == 0:
             raise ReadError(path, "is empty (0 bytes)", expected="a mesh file")
         # A suffix that no content backs up still picks the reader: it says best what is wrong.
@@ -155,15 +226,59 @@ def reader_for(path: Path, format: str | None = None) -> Format:
         raise ReadError(str(path).replace("\0", "\\0"), f"is no name of a file: {why}") from None
 
 
-def writer_for(path: Path, format: str | None = None) -> Format:
-    """The row that writes this name, or this suffix.
+_STREAMS: Final = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def _need_no_stream(path: Path) -> None:
+    """Refuse what has no size and may have no end; readers look into a file more than once."""
+    mode = path.stat().st_mode
+    for found, what in _STREAMS:
+        if found(mode):
+            raise ReadError(path, f"is {what}", expected="a file")
+
+
+def _directory(path: Path) -> Format:
+    """The row of a directory, by what lies in it; the suffix is the second best."""
+    names = frozenset(os.listdir(path))
+    rows = [row for row in FORMATS if row.directory is not None]
+    for row in rows:
+        if row.directory is not None and row.directory(names):
+            return row
+    for row in rows:
+        if path.suffix.lower() in row.suffixes:
+            return row
+    raise ReadError(path, "is a directory", expected="a file, or a directory of a meshkit store")
+
+
+def _remote(path: str, format: str | None) -> Format:
+    """The row of a remote place, which nobody looks into for its format."""
+    rows = [row for row in FORMATS if row.store]
+    format = None if format is None else format.lower()
+    for row in rows:
+        named = format is not None and row.name == format.lower()
+        if named or (format is None and path.rstrip("/").lower().endswith(row.suffixes)):
+            return row
+    known = ", ".join(suffix for row in rows for suffix in row.suffixes)
+    raise UnknownFormat(path, "only a store is read and written remotely", expected=known)
+
+
+def writer_for(path: Place, format: str | None = None) -> Format:
+    """The row that writes this name, or this suffix, in any case.
 
     Raises:
         UnknownFormat: there is none.
     """
+    if isinstance(path, str):
+        return _remote(path, format)
     able = [row for row in FORMATS if row.writer is not None]
+    wanted = None if format is None else format.lower()
     for row in able:
-        if row.name == format or (format is None and path.suffix.lower() in row.suffixes):
+        if row.name == wanted or (format is None and path.suffix.lower() in row.suffixes):
             return row
     known = ", ".join(row.name for row in able)
     said = repr(format) if format else f"suffix {path.suffix!r}"

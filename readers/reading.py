@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from meshkit.errors import MeshError, ReadError
 from meshkit.info import Source
 from meshkit.mesh import Mesh
+from meshkit.places import Place, place_of
 from meshkit.readers.formats import Format, reader_for
-from meshkit.report import Ledger
+from meshkit.report import Ledger, Report
 from meshkit.series import MeshSeries, step_of
 
 
@@ -18,7 +20,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any =
     """Read a mesh. What was kept, converted and dropped stands in `mesh.info.report`.
 
     Args:
-        path: the file.
+        path: the file, or the directory or remote place ("s3://...") of a store.
         format: a name in `FORMATS`; None looks at the content, never at the suffix alone.
         time: "first", "last", a step (int) or a time (float).
 
@@ -27,40 +29,100 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any =
         ReadError: the file breaks its format; the message says where and how.
         MeshError: it holds no such time.
     """
-    path = Path(path)
+    path = place_of(path)
     row = reader_for(path, format)
-    ledger = Ledger()
-    mesh = _guarded(row, path, ledger)
-    _note_unfinite(mesh, ledger)
-    times = [0.0 if mesh.info.time is None else mesh.info.time]
+    series = _series_of(row, path)
+    if series is not None:
+        return _one_of(series, _step(path, series.times, time))
+    mesh = _read_one(row, path)
     if isinstance(time, float) and mesh.info.time is None:
         raise ReadError(path, "holds no time", hint="leave `time` out")
-    try:
-        step_of(times, time)
-    except MeshError as why:
-        raise ReadError(path, str(why)) from None
-    from meshkit import __version__
-
-    source = Source(str(path), row.name, f"meshkit {__version__}")
-    return mesh.replace(info=mesh.info.replace(source=source, report=ledger.report()))
+    if isinstance(time, int) and mesh.info.time is None and time not in (0, -1):
+        raise ReadError(path, f"holds one mesh and no times, so no step {time}")
+    _step(path, [0.0 if mesh.info.time is None else mesh.info.time], time)
+    return mesh
 
 
-def read_series(path: str | os.PathLike[str]) -> MeshSeries:
+def read_series(path: str | os.PathLike[str], *, format: str | None = None) -> MeshSeries:
     """The meshes of a file over time; a file without times is a series of one, at 0.
+
+    Each mesh is read when it is asked for, and tells in its own report what was kept, converted
+    and dropped; errors in its part of the file come then.
 
     Raises:
         as `read`.
     """
-    mesh = read(path)
+    path = place_of(path)
+    row = reader_for(path, format)
+    series = _series_of(row, path)
+    if series is not None:
+        return series
+    mesh = _read_one(row, path)
     time = 0.0 if mesh.info.time is None else mesh.info.time
     return MeshSeries([time], [mesh].__getitem__)
 
 
-def _guarded(row: Format, path: Path, ledger: Ledger) -> Mesh:
-    """The reader's answer; what a broken file makes of arrays or memory is the file's error."""
-    reader = row.load_reader()
+def _read_one(row: Format, path: Place) -> Mesh:
+    """The mesh of a file that holds one."""
+    reader, ledger = row.load_reader(), Ledger()
+    with _guarded(path):
+        mesh = reader(path, ledger)
+    return _finished(mesh, row, path, ledger.report())
+
+
+def _series_of(row: Format, path: Place) -> MeshSeries | None:
+    """What the file holds over time; None where it holds one mesh and no times."""
+    if row.series is None:
+        return None
+    reader = row.load_series()
+    with _guarded(path):
+        series = reader(path)
+    if series is None:
+        return None
+    held = series  # the name without None, for the function below
+
+    def load(i: int) -> Mesh:
+        with _guarded(path):
+            mesh = held[i]
+        return _finished(mesh, row, path, mesh.info.report)
+
+    return MeshSeries(held.times, load)
+
+
+def _one_of(series: MeshSeries, step: int) -> Mesh:
+    """The mesh of one time, which tells of the others."""
+    mesh, others = series[step], len(series) - 1
+    if not others:
+        return mesh
+    ledger = Ledger()
+    reason = f"only {series.times[step]:g} was asked for; read_series reads all"
+    ledger.dropped("time", "others", others, reason, loss=False)
+    return mesh.replace(info=mesh.info.noting(ledger.report()))
+
+
+def _step(path: Place, times: Sequence[float], time: Any) -> int:
     try:
-        return reader(path, ledger)
+        return step_of(times, time)
+    except MeshError as why:
+        raise ReadError(path, str(why)) from None
+
+
+def _finished(mesh: Mesh, row: Format, path: Place, report: Report) -> Mesh:
+    """The mesh with its source and its report; points that are nowhere are named there."""
+    from meshkit import __version__
+
+    ledger = Ledger()
+    _note_unfinite(mesh, ledger)
+    read_from = Source(str(path), row.name, f"meshkit {__version__}")
+    source = mesh.info.source if row.store else read_from
+    return mesh.replace(info=mesh.info.replace(source=source, report=report + ledger.report()))
+
+
+@contextmanager
+def _guarded(path: Place) -> Iterator[None]:
+    """What a broken file makes of arrays or memory is the file's error."""
+    try:
+        yield
     except OSError as why:
         raise ReadError(path, f"cannot be read: {why.strerror or why}") from None
     except MeshError as why:

@@ -6,11 +6,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from meshkit.errors import LossError, MeshError, WriteError
 from meshkit.mesh import Mesh
+from meshkit.operators.soundness.structure import need_structure
+from meshkit.places import Place, place_of
 from meshkit.readers.formats import writer_for
 from meshkit.report import Ledger, Report
 from meshkit.series import MeshSeries
@@ -29,28 +31,36 @@ def write(
 
     Args:
         mesh: a mesh, or a series where the format holds times (else a series of one time).
-        path: the file; an existing one is replaced.
+        path: the file, or the directory or remote place ("s3://...") of a store; what is there
+            of the same format is replaced.
         format: a name in `FORMATS`; None goes by the suffix.
         allow_loss: write although the format cannot hold everything.
 
     Raises:
         LossError: the format cannot hold everything; nothing is written, the list is in it.
         UnknownFormat: no writer has that name or suffix.
-        WriteError: the file cannot be written.
+        WriteError: the file cannot be written, or cells, faces or regions name what is not there
+            (formats of meshkit's own take them as they are).
         MeshError: it is no mesh.
     """
     if not isinstance(mesh, Mesh | MeshSeries):
         raise MeshError(f"write: expected a Mesh or a MeshSeries, found {type(mesh).__name__}")
-    path = Path(path)
+    path = place_of(path)
     row = writer_for(path, format)
-    if isinstance(mesh, MeshSeries):
+    if isinstance(mesh, MeshSeries) and row.series_writer is None:
         if len(mesh) != 1:
             raise WriteError(path, f"{row.name} holds one time, found a series of {len(mesh)}")
         mesh = mesh[0]
+    if not row.native:
+        mesh = _sound(mesh, path)
     ledger = Ledger(None if allow_loss else lambda report: LossError(path, row.name, report))
-    with _placed(path) as place:
+    # A store knows how to put itself in its place, which may be remote.
+    with nullcontext(path) if isinstance(path, str) or row.store else _placed(path) as place:
         try:
-            row.load_writer()(mesh, place, ledger)
+            if isinstance(mesh, MeshSeries):
+                row.load_series_writer()(mesh, place, ledger)
+            else:
+                row.load_writer()(mesh, place, ledger)
         except WriteError as why:
             if why.path != place:
                 raise
@@ -58,8 +68,33 @@ def write(
             raise WriteError(
                 path, why.problem, place=why.place, expected=why.expected, hint=why.hint
             ) from None
+        except MeshError as why:
+            raise WriteError(path, f"the mesh cannot be written: {why}") from None
         ledger.settle()
     return ledger.report()
+
+
+def _sound(mesh: Mesh | MeshSeries, path: Place) -> Mesh | MeshSeries:
+    """The mesh, if its ids name what is there; a series whose meshes are looked at when read."""
+    if isinstance(mesh, MeshSeries):
+        series = mesh
+
+        def load(i: int) -> Mesh:
+            one = series[i]
+            _need_sound(one, path, f"time {series.times[i]:g}: ")
+            return one
+
+        return MeshSeries(series.times, load)
+    _need_sound(mesh, path, "")
+    return mesh
+
+
+def _need_sound(mesh: Mesh, path: Place, when: str) -> None:
+    try:
+        need_structure(mesh)
+    except MeshError as why:
+        hint = "meshkit.check finds all; npz and zarr hold the mesh as it is"
+        raise WriteError(path, f"{when}{why}", hint=hint) from None
 
 
 @contextmanager

@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "heart": {"heart"},
     "operators": {"operators", "heart"},
     "readers": {"readers", "operators", "heart"},
+    "pictures": {"pictures", "readers", "operators", "heart"},
     "store": {"store", "operators", "heart"},
     "data_contracts": {"data_contracts", "store", "operators", "heart"},
     "sharding": {"sharding", "store", "operators", "heart"},
@@ -132,7 +133,7 @@ def test_imports_are_absolute(file: Path) -> None:
 def test_what_is_imported_is_declared() -> None:
     extras = {e for name, given in _extras().items() if name not in {"dev", "bench"} for e in given}
     declared = {_distribution(d) for d in (*CONFIG["project"]["dependencies"], *extras)}
-    renamed = {"vtkmodules": "vtk", "physicsnemo": "nvidia-physicsnemo"}
+    renamed = {"vtkmodules": "vtk", "PIL": "pillow", "physicsnemo": "nvidia-physicsnemo"}
     wrong = []
     for file in FILES:
         for line, name in imports(file):

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from meshkit.cli import convert, formats, info
+from meshkit.cli import convert, formats, info, view
 from meshkit.cli.lines import complain
 from meshkit.errors import MeshkitError
 
@@ -24,9 +24,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("convert")(convert.convert)
+app.command("convert", cls=convert.ConvertCommand)(convert.convert)
 app.command("info")(info.info)
 app.command("formats")(formats.formats)
+app.command("view")(view.view)
 
 
 def _version(wanted: bool) -> None:

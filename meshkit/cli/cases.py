@@ -26,7 +26,7 @@ class Plan:
     """What a command line asks for.
 
     `folder` is where the record of done cases lies: OUT, or the directory OUT lies in.
-    `ignored` counts files in input directories that no format claims, `parts` those that were
+    `ignored` counts what is in input directories that no format claims, `parts` the files that were
     found there but belong to another case (a piece of a pvtu).
     """
 
@@ -52,6 +52,7 @@ def plan(
     suffix: str | None,
     suffixes: frozenset[str],
     made: Callable[[Path], frozenset[Path]] = lambda folder: frozenset(),
+    stores: frozenset[str] = frozenset(),
 ) -> Plan:
     """The cases that inputs and OUT mean.
 
@@ -59,28 +60,37 @@ def plan(
         inputs: files, directories (searched to the bottom, hidden files left out) and patterns
             ("*", "?", "[...]", "**").
         out: the output file, or the directory of output files.
-        suffix: of output files in a directory; None if the user did not say, then ".npz", and
+        suffix: of output files in a directory; None if the user did not say, then ".zarr", and
             one input goes to one file.
         suffixes: which files in a directory are meshes; lower case.
         made: the files that earlier runs wrote in a folder; a search does not take them as input.
+        stores: those of the suffixes that directories have which are one case, and not searched.
 
     Raises:
-        Misuse: nothing is found, two inputs have one output, or an output is an input.
+        Misuse: nothing is found, two inputs have one output, or an output is an input or lies
+            below a file.
     """
-    searched = [_is_search(given) for given in inputs]
+    for given in (*inputs, out):
+        if "://" in given:
+            raise Misuse(
+                f"{given}: is a remote place, expected a path; mk.read and mk.write take it"
+            )
+    searched = [_is_search(given, stores) for given in inputs]
     target = Path(out)
-    into = _is_folder(out, suffix, suffixes, several=len(inputs) > 1 or any(searched))
+    several = len(inputs) > 1 or any(searched)
+    into = _is_folder(out, suffix, suffixes, stores, several=several)
     folder = target if into else target.parent
     mine = made(folder)
     found: dict[Path, _Found] = {}
     ignored = 0
     for given, search in zip(inputs, searched, strict=True):
-        some = list(_search(given, target if into else None) if search else [_named(given)])
+        out_of_search = target if into else None
+        some = list(_search(given, out_of_search, stores) if search else [_named(given)])
         for one in some:
             key = Path(os.path.abspath(one.path))
             if not one.named and key in mine:
                 continue
-            if not one.named and one.path.suffix.lower() not in suffixes:
+            if not one.named and not _is_mesh(one.path, suffixes):
                 ignored += 1
                 continue
             known = found.get(key, one)
@@ -92,22 +102,46 @@ def plan(
     if not chosen:
         raise Misuse(f"{', '.join(inputs)}: no input found ({ignored} files are no meshes)")
     cases = tuple(
-        Case(one.path, target / one.below.with_suffix(suffix or ".npz") if into else target)
+        Case(one.path, target / one.below.with_suffix(suffix or ".zarr") if into else target)
         for one in chosen
     )
     _refuse_collisions(cases, pieces)
+    _need_folders(cases)
     return Plan(cases, folder, ignored, len(found) - len(chosen))
 
 
-def _is_folder(out: str, suffix: str | None, suffixes: frozenset[str], *, several: bool) -> bool:
+def _is_mesh(path: Path, suffixes: frozenset[str]) -> bool:
+    """Whether what a search found is taken: not by another name, and no pipe, socket or device.
+
+    A link to nothing is: that it leads nowhere should be said.
+    """
+    if path.suffix.lower() not in suffixes:
+        return False
+    return path.is_file() or path.is_dir() or not path.exists()
+
+
+def _is_store(path: Path, stores: frozenset[str]) -> bool:
+    """Whether a directory is one case."""
+    return path.suffix.lower() in stores and path.is_dir()
+
+
+def _is_folder(
+    out: str,
+    suffix: str | None,
+    suffixes: frozenset[str],
+    stores: frozenset[str],
+    *,
+    several: bool,
+) -> bool:
     """Whether OUT is the directory of the outputs, and not the output itself."""
     target = Path(out)
-    if out.endswith(os.sep) or target.is_dir():
+    if not _is_store(target, stores) and (out.endswith(os.sep) or target.is_dir()):
         return True
     said = target.suffix.lower()
     if several:
         if target.exists():
-            raise Misuse(f"{out}: is a file, expected a directory for the outputs")
+            what = "store" if target.is_dir() else "file"
+            raise Misuse(f"{out}: is a {what}, expected a directory for the outputs")
         if said in suffixes:
             raise Misuse(
                 f"{out}: is the name of a file, expected a directory for the outputs of several "
@@ -121,9 +155,9 @@ def _is_folder(out: str, suffix: str | None, suffixes: frozenset[str], *, severa
     return True
 
 
-def _is_search(given: str) -> bool:
+def _is_search(given: str, stores: frozenset[str]) -> bool:
     if Path(given).is_dir():
-        return True
+        return not _is_store(Path(given), stores)
     return bool(_WILD & set(given)) and not os.path.lexists(given)
 
 
@@ -131,11 +165,11 @@ def _named(given: str) -> _Found:
     return _Found(Path(given), Path(Path(given).name), named=True)
 
 
-def _search(given: str, out: Path | None) -> Iterator[_Found]:
+def _search(given: str, out: Path | None, stores: frozenset[str]) -> Iterator[_Found]:
     """The files below a directory, or that a pattern names, in the order of their names."""
     root = Path(given)
     if root.is_dir():
-        for path in _files_below(root, out):
+        for path in _files_below(root, out, stores):
             yield _Found(path, path.relative_to(root), named=False)
         return
     fixed = []
@@ -145,28 +179,58 @@ def _search(given: str, out: Path | None) -> Iterator[_Found]:
         fixed.append(part)
     root = Path(*fixed)
     matched: dict[Path, None] = {}
-    for name in sorted(glob.iglob(given, recursive=True)):
+    for name in sorted(_matches(given, out, stores)):
         path = Path(name)
-        for file in _files_below(path, out) if path.is_dir() and "**" not in given else [path]:
-            if file.is_file():
+        if any(_is_store(folder, stores) for folder in path.parents):
+            continue
+        search = path.is_dir() and "**" not in given and not _is_store(path, stores)
+        for file in _files_below(path, out, stores) if search else [path]:
+            if file.is_file() or _is_store(file, stores):
                 matched[file] = None
     for path in matched:
         yield _Found(path, path.relative_to(root), named=False)
 
 
-def _files_below(root: Path, out: Path | None) -> Iterator[Path]:
-    """All files to the bottom, sorted; no hidden ones, no directory twice, not what is in `out`."""
+def _matches(pattern: str, out: Path | None, stores: frozenset[str]) -> Iterator[str]:
+    """What a pattern names; "**" goes where a search of a directory goes, and into no loop."""
+    parts = pattern.split(os.sep)
+    if "**" not in parts:
+        yield from glob.iglob(pattern)
+        return
+    at = parts.index("**")
+    head, tail = os.sep.join(parts[:at]), os.sep.join(parts[at + 1 :]) or "*"
+    for root in glob.iglob(head + os.sep) if head or at else (os.curdir,):
+        for folder, _ in _folders_below(Path(root), out, stores):
+            inside = "" if folder == os.curdir else glob.escape(folder)
+            yield from _matches(os.path.join(inside, tail), out, stores)
+
+
+def _files_below(root: Path, out: Path | None, stores: frozenset[str]) -> Iterator[Path]:
+    """All files and stores to the bottom, sorted.
+
+    No hidden ones, no directory twice, not what is in `out` or in a store.
+    """
+    for folder, names in _folders_below(root, out, stores):
+        yield from (Path(folder, name) for name in names)
+
+
+def _folders_below(
+    root: Path, out: Path | None, stores: frozenset[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """The directories to the bottom, each with the names of its files and stores."""
     outside = None if out is None else os.path.realpath(out)
     seen = {os.path.realpath(root)}
     for folder, folders, files in os.walk(root, followlinks=True):
         fresh = []
-        for name in sorted(folders):
+        shown = {name for name in folders if not name.startswith(".")}
+        whole = {name for name in shown if _is_store(Path(folder, name), stores)}
+        for name in sorted(shown - whole):
             real = os.path.realpath(os.path.join(folder, name))
-            if not name.startswith(".") and real not in seen and real != outside:
+            if real not in seen and real != outside:
                 seen.add(real)
                 fresh.append(name)
         folders[:] = fresh
-        yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+        yield folder, sorted({name for name in files if not name.startswith(".")} | whole)
 
 
 def _refuse_collisions(cases: Iterable[Case], pieces: Iterable[Path]) -> None:
@@ -184,3 +248,17 @@ def _refuse_collisions(cases: Iterable[Case], pieces: Iterable[Path]) -> None:
                 "convert them apart"
             )
         taken[real] = case.input
+
+
+def _need_folders(cases: Iterable[Case]) -> None:
+    """Refuse outputs below what is no directory."""
+    fine: set[Path] = set()
+    for case in cases:
+        for folder in case.output.parents:
+            if folder in fine:
+                break
+            fine.add(folder)
+            if os.path.lexists(folder):
+                if not folder.is_dir():
+                    raise Misuse(f"{case.output}: {folder} is no directory")
+                break

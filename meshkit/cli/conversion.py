@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshkit.cli.cases import Case
@@ -61,8 +62,7 @@ def convert_case(work: Conversion) -> dict[str, Any]:
     torch.set_num_threads(work.threads)
     case, options = work.case, work.options
     try:
-        # Before reading: a file that changes meanwhile then counts as changed.
-        sources = [fingerprint(path) for path in (case.input, *parts_of(case.input))]
+        before = [(path, stamp(path)) for path in (case.input, *parts_of(case.input))]
     except OSError as why:
         raise ReadError(case.input, f"cannot be read: {why.strerror or why}") from None
     mesh = read(case.input, time=options.time)
@@ -74,6 +74,7 @@ def convert_case(work: Conversion) -> dict[str, Any]:
     steps = {"read": report, "change": Report(mesh.info.report.entries[len(report.entries) :])}
     lost = [] if options.allow_loss else _unasked(steps)
     error = None
+    sources: list[dict[str, Any]] = []
     outputs: list[dict[str, Any]] = []
     if lost:
         error = f"{case.input}: would lose {_listed(lost)}; --allow-loss allows it"
@@ -82,6 +83,7 @@ def convert_case(work: Conversion) -> dict[str, Any]:
             steps["write"] = write(
                 mesh, case.output, format=options.format, allow_loss=options.allow_loss
             )
+            sources = [_as_read(path, then) for path, then in before]
             outputs = [stamp(path) for path in (case.output, *parts_of(case.output))]
         except LossError as why:
             steps["write"], error = why.report, f"{case.input}: {why.problem}; {why.hint}"
@@ -92,6 +94,17 @@ def convert_case(work: Conversion) -> dict[str, Any]:
         "sources": sources,
         "outputs": outputs,
     }
+
+
+def _as_read(path: Path, then: dict[str, Any]) -> dict[str, Any]:
+    """The fingerprint of a file; without its hash, so that it counts as changed, if it is not any
+    more what it was before it was read.
+    """
+    try:
+        now = fingerprint(path)
+    except OSError:  # it has gone
+        return then
+    return now if all(now[key] == value for key, value in then.items()) else then
 
 
 def _changed(mesh: Mesh, options: Options) -> Mesh:

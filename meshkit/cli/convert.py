@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from meshkit.cli import workers
 from meshkit.cli.cases import Case, Plan, plan
@@ -24,6 +25,23 @@ from meshkit.cli.misuse import Misuse
 from meshkit.cli.moments import moment_of
 from meshkit.cli.receipts import Receipts
 from meshkit.errors import UnitError, UnknownFormat, WriteError
+
+
+class ConvertCommand(TyperCommand):
+    """Of one argument alone the parser thinks that IN is missing."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As typer does it, but for naming OUT where that is missing."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as why:
+            missing = getattr(getattr(why, "param", None), "name", None)
+            if missing == "inputs" and self.make_parser(ctx).parse_args(given)[0].get("out"):
+                said = "OUT is missing, where to write to: meshkit convert IN OUT"
+                raise Misuse(f"{said} (see meshkit convert --help)") from None
+            raise
+
 
 Result = dict[str, Any]
 """What became of a case: a row of "cases" in the answer of --json."""
@@ -40,14 +58,14 @@ def convert(
         str,
         typer.Argument(
             metavar="OUT",
-            help="A file for one input; else a directory, where paths below an input directory "
-            "are kept.",
+            help="A file or store for one input; else a directory, where paths below an input "
+            "directory are kept.",
         ),
     ],
     to: Annotated[
         str | None,
         typer.Option(
-            metavar="FORMAT", help="Format of outputs in a directory.", show_default="npz"
+            metavar="FORMAT", help="Format of outputs in a directory.", show_default="zarr"
         ),
     ] = None,
     time: Annotated[
@@ -150,7 +168,8 @@ def _planned(inputs: list[str], out: str, to: str | None) -> tuple[Plan, str]:
         suffix = None if to is None else writer_for(Path(out), to).suffixes[0]
     except UnknownFormat as why:
         raise Misuse(f"--to: {why.problem}; expected {why.expected}") from None
-    planned = plan(inputs, out, suffix, readable, lambda folder: Receipts(folder).made)
+    stores = frozenset(s for row in FORMATS if row.directory is not None for s in row.suffixes)
+    planned = plan(inputs, out, suffix, readable, lambda folder: Receipts(folder).made, stores)
     try:
         row = writer_for(planned.cases[0].output, to)
     except UnknownFormat as why:

@@ -44,6 +44,8 @@ def parts_of(path: Path) -> tuple[Path, ...]:
 
 def _names(path: Path) -> Iterator[str]:
     try:
+        if not path.is_file():  # a pipe would keep us waiting, a device has no end
+            return
         with path.open("rb") as file:
             head = file.read(_HEAD)
             if _INDEX.search(head):

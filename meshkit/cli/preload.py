@@ -10,6 +10,7 @@ from typing import Final
 
 MODULES: Final = (
     *("numpy", "tensordict", "torch"),
+    *("blake3", "google_crc32c", "numcodecs.blosc"),
     *("vtkmodules.vtkIOXML", "vtkmodules.util.numpy_support"),
     *(
         "meshkit.cli",
@@ -23,6 +24,8 @@ MODULES: Final = (
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy's would start with it
 for _name in MODULES:
     import_module(_name)
+# Made in every process that compresses, unless it inherits it; one that is killed would leak it.
+import_module("numcodecs.blosc").get_mutex()
 for _row in import_module("meshkit.readers.formats").FORMATS:
     with suppress(ImportError):  # whoever needs it says what is missing
         _row.load_reader()

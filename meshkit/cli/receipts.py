@@ -19,25 +19,40 @@ from meshkit.cli.cases import Case
 NAME: Final = ".meshkit-convert.jsonl"
 
 
+# What stands for a directory that is a store: it holds the hash of every file in it, and is
+# written anew whenever the store is.
+_MANIFEST: Final = "MANIFEST.json"
+
+
+def _file_of(path: Path) -> Path:
+    """The file that stands for a file or store; a directory that is neither stands for itself."""
+    manifest = path / _MANIFEST
+    return manifest if manifest.is_file() else path
+
+
 def fingerprint(path: Path) -> dict[str, Any]:
-    """What tells whether a file has changed: its size, its times and the hash of its bytes.
+    """What tells whether a file or store has changed: its size, times and the hash of its bytes.
+
+    Of a store, those of its manifest. What is no file (a pipe, a device) is not read.
 
     Raises:
         OSError: it cannot be read.
     """
-    with path.open("rb") as file:
-        stamp = _stamp(path, os.fstat(file.fileno()))
+    if not (file_of := _file_of(path)).is_file():
+        return stamp(path)
+    with file_of.open("rb") as file:
+        now = _stamp(path, os.fstat(file.fileno()))
         digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16))
-    return {**stamp, "blake2b": digest.hexdigest()}
+    return {**now, "blake2b": digest.hexdigest()}
 
 
 def stamp(path: Path) -> dict[str, Any]:
-    """Size and times of a file: what can be told without reading it.
+    """Size and times of a file or of a store's manifest: what can be told without reading it.
 
     Raises:
         OSError: there is no such file.
     """
-    return _stamp(path, path.stat())
+    return _stamp(path, _file_of(path).stat())
 
 
 def _stamp(path: Path, status: os.stat_result) -> dict[str, Any]:
@@ -138,9 +153,9 @@ class Receipts:
     def _same_bytes(self, then: Mapping[str, Any]) -> bool:
         path = self._folder / then["path"]
         try:
-            if path.stat().st_size != then.get("size"):
+            if stamp(path)["size"] != then.get("size") or "blake2b" not in then:
                 return False
-            return bool(fingerprint(path)["blake2b"] == then.get("blake2b"))
+            return bool(fingerprint(path).get("blake2b") == then["blake2b"])
         except OSError:
             return False
 

@@ -35,6 +35,10 @@ _PATIENCE: Final = 5.0
 """Seconds that a killed child is waited for."""
 
 
+_LONG: Final = 3600.0
+"""Seconds that are waited for at a time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ending(Generic[Task]):
     """How a task ended: with an answer, or with a problem in one line."""
@@ -71,7 +75,7 @@ def run(
             then says so, and the traceback is in the log.
         tasks: what can be pickled.
         jobs: how many children may run at once.
-        timeout: seconds a child may take; None for no limit.
+        timeout: seconds a child may take; None or infinity for no limit.
 
     Children that still run when the iterator is closed are killed.
     """
@@ -96,7 +100,9 @@ def run(
 def _listen(running: list[_Child[Task]]) -> None:
     """Wait until a child says something or the first has run out of time."""
     deadlines = [c.deadline for c in running if c.deadline is not None]
-    patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+    patience = None
+    if deadlines:  # the system takes no more than some weeks; whoever calls asks again
+        patience = min(max(0.0, min(deadlines) - time.monotonic()), _LONG)
     by_pipe = {pipe: child for child in running for pipe in child.pipes}
     for pipe in wait(list(by_pipe), patience):
         if isinstance(pipe, Connection):

@@ -90,7 +90,7 @@ def test_names_that_are_hard(here: Path, capsys: Capture) -> None:
     code, found = answer(capsys, hard, "out/")
     assert code == 0
     assert found["cases"][0]["input"] == hard
-    assert os.path.exists(f"out/{hard}")
+    assert os.path.exists(f"out/{hard.removesuffix('.npz')}.zarr")
     assert main(["convert", hard, "out/"]) == 0
     assert main(["convert", hard, "out/", "--force"]) == 0
     assert r"a [b] é\n\udcff.npz -> out" in capsys.readouterr().out
@@ -113,7 +113,7 @@ def test_fields_regions_unit_and_time(case: Path, capsys: Capture) -> None:
     [
         (["--field", "q"], "a.npz: no field 'q'; there are point_data/T, "),
         (["--region", "q"], "a.npz: no region 'q'; the mesh has 'left', 'wall'"),
-        (["--time", "3"], "a.npz: step 3 of 1 times"),
+        (["--time", "3"], "a.npz: holds one mesh and no times, so no step 3"),
         (["--time", "0.5"], "a.npz: holds no time"),
     ],
 )
@@ -174,18 +174,18 @@ def test_a_rerun_skips_what_is_done_and_unchanged(here: Path, capsys: Capture) -
         write(small(), f"{name}.npz")
     code, found = answer(capsys, "d", "out")
     assert (code, found["totals"]["done"]) == (0, 3)
-    stamps = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*.npz")}
+    stamps = {path: path.stat().st_mtime_ns for path in Path("out").rglob("MANIFEST.json")}
     assert len(stamps) == 3
     code, found = answer(capsys, "d", "out")
     assert (code, found["totals"]["skipped"]) == (0, 3)
-    assert stamps == {path: path.stat().st_mtime_ns for path in Path("out").rglob("*.npz")}
+    assert stamps == {path: path.stat().st_mtime_ns for path in stamps}
 
     write(small(length_unit="m"), "d/a.npz")  # changed
-    Path("out/deep/b.npz").unlink()  # missing
+    shutil.rmtree("out/deep/b.zarr")  # missing
     code, found = answer(capsys, "d", "out")
     expected = {"d/a.npz": "done", "d/c.npz": "skipped", "d/deep/b.npz": "done"}
     assert statuses(found) == expected
-    assert read("out/a.npz").info.length_unit == "m"
+    assert read("out/a.zarr").info.length_unit == "m"
 
     code, found = answer(capsys, "d", "out", "--field", "p")  # another wish
     assert set(statuses(found).values()) == {"done"}
@@ -226,8 +226,8 @@ def test_good_bad_and_crashing_files(here: Path, failing_work: Path, capsys: Cap
         assert "Traceback" not in line
     assert "8 cases in" in said.out
     assert "2 done, 6 failed, 1 other file ignored" in said.out
-    left = {str(path) for path in Path("out").rglob("*") if path.is_file()}
-    assert left == {"out/good.npz", "out/sub/good.npz", f"out/{NAME}"}
+    left = {str(path) for path in Path("out").rglob("*") if ".zarr" not in str(path.parent)}
+    assert left == {"out/good.zarr", "out/sub", "out/sub/good.zarr", f"out/{NAME}"}
     assert not list(Path("out").glob(".*.abcd_123"))
 
 
@@ -279,18 +279,18 @@ def test_killed_and_rerun_does_only_the_rest(
             "meshkit: interrupted: 1 of 3 cases are done; the same command goes on with the rest\n"
         )
         assert not list(Path("out").glob(".slow*"))
-    before = Path("out/a.npz").stat().st_mtime_ns
-    assert {p.name for p in Path("out").glob("*.npz")} == {"a.npz"}
+    before = Path("out/a.zarr/MANIFEST.json").stat().st_mtime_ns
+    assert {p.name for p in Path("out").glob("*.zarr")} == {"a.zarr"}
 
     os.rename("d/slow.npz", "d/quick.npz")  # now it does not hang
     code, found = answer(capsys, "d", "out")
     expected = {"d/a.npz": "skipped", "d/quick.npz": "done", "d/z.npz": "done"}
     assert (code, statuses(found)) == (0, expected)
-    assert Path("out/a.npz").stat().st_mtime_ns == before
+    assert Path("out/a.zarr/MANIFEST.json").stat().st_mtime_ns == before
 
 
 def test_what_a_killed_run_left_is_removed(case: Path, failing_work: Path) -> None:
-    ours, other = Path("out/.a.npz.abc_1234"), Path("out/.b.npz.abc_1234")
+    ours, other = Path("out/.a.zarr.abc_1234"), Path("out/.b.zarr.abc_1234")
     for folder in (ours, other):
         folder.mkdir(parents=True)
         (folder / "a.npz").touch()
@@ -309,7 +309,57 @@ def test_quiet(case: Path, capsys: Capture) -> None:
 
 def test_a_folder_that_cannot_be_written(case: Path, capsys: Capture) -> None:
     Path("taken").touch()
-    assert main(["convert", "a.npz", "taken/deep/b.npz"]) == 1
+    assert main(["convert", "a.npz", "taken/deep/b.npz"]) == 2
+    assert capsys.readouterr().err == "meshkit: taken/deep/b.npz: taken is no directory\n"
+
+
+@pytest.mark.parametrize("timeout", ["inf", "1e400", "1e300", "1e7"])
+def test_a_long_time_is_no_limit(case: Path, timeout: str) -> None:
+    assert main(["convert", "a.npz", "b.npz", "--timeout", timeout]) == 0
+
+
+def test_a_pipe_fails_and_blocks_no_other(case: Path, capsys: Capture) -> None:
+    os.mkfifo("pipe.npz")
+    code, found = answer(capsys, "a.npz", "pipe.npz", "/dev/zero", "out/", "--timeout", "60")
+    assert code == 1
+    assert statuses(found) == {"a.npz": "done", "pipe.npz": "failed", "/dev/zero": "failed"}
+    errors = [case["error"] for case in found["cases"]]
+    assert errors[1:] == [
+        "pipe.npz: is a pipe; expected a file",
+        "/dev/zero: is a device; expected a file",
+    ]
+
+
+def test_what_cannot_be_read_is_not_hashed(here: Path, capsys: Capture) -> None:
+    with open("huge.stl", "wb") as file:
+        file.truncate(1 << 40)
+    assert main(["convert", "huge.stl", "b.npz", "--timeout", "60"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("meshkit: a.npz: taken/deep/b.npz: cannot be written")
-    assert said.count("\n") == 1
+    assert "is neither binary nor text (1099511627776 bytes; the header counts 0 facets)" in said
+
+
+def test_a_file_that_changes_while_it_is_read_counts_as_changed(
+    case: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from meshkit.cli.cases import Case
+    from meshkit.cli.conversion import Conversion, Options, convert_case
+    from meshkit.readers import reading
+
+    work = Conversion(Case(case, Path("b.npz")), Options("npz"), torch.get_num_threads())
+    assert "blake2b" in convert_case(work)["sources"][0]
+    then = case.stat().st_mtime_ns
+
+    def slow_read(*given: Any, **more: Any) -> Any:
+        mesh = read(*given, **more)
+        write(small(length_unit="mm"), case)
+        return mesh
+
+    monkeypatch.setattr(reading, "read", slow_read)
+    (source,) = convert_case(work)["sources"]
+    assert source["mtime_ns"] == then != case.stat().st_mtime_ns
+    assert "blake2b" not in source
+
+
+def test_a_format_in_any_case(case: Path) -> None:
+    assert main(["convert", "a.npz", "out/", "--to", "VTU"]) == 0
+    assert read("out/a.vtu", format="Vtu").n_cells == 2

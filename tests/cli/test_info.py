@@ -12,6 +12,7 @@ from meshkit.cli import main
 from meshkit.fields import nested
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
+from meshkit.readers.reading import read
 from meshkit.readers.writing import write
 from meshkit.regions import Region
 from tests.cli.conftest import small
@@ -169,3 +170,11 @@ def test_a_bad_file(here: Path, capsys: Capture) -> None:
     assert said.out == ""
     assert said.err.startswith("meshkit: a.npz: ")
     assert said.err.count("\n") == 1
+
+
+def test_a_store(here: Path, capsys: Capture) -> None:
+    """What is asked for is what lies here, not where its mesh once came from."""
+    write(small(), "a.npz")
+    write(read("a.npz"), "b.zarr")
+    found = facts(capsys, "b.zarr")
+    assert (found["file"], found["format"], found["points"]) == ("b.zarr", "zarr", 5)

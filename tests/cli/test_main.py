@@ -39,6 +39,7 @@ def test_help(command: list[str], capsys: Capture) -> None:
         ["convert", "a.vtu", "b.npz", "--jobs", "two"],
         ["convert", "a.vtu", "b.npz", "--timeout", "0"],
         ["convert", "a.vtu", "b.npz", "--timeout", "nan"],
+        ["convert", "a.vtu", "b.npz", "--timeout", "-inf"],
         ["convert", "a.vtu", "b.npz", "--time", "1,5"],
         ["convert", "a.vtu", "b.npz", "--length-unit", "kg"],
         ["convert", "a.vtu", "out/", "--to", "gltf"],
@@ -51,6 +52,16 @@ def test_misuse_is_one_line_and_exit_code_2(arguments: list[str], capsys: Captur
     said = capsys.readouterr().err
     assert said.startswith("meshkit: ")
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"), [(["a.vtu"], "OUT"), (["a.vtu", "--json"], "OUT"), (["--json"], "'IN'")]
+)
+def test_the_argument_that_is_missing_is_named(
+    arguments: list[str], name: str, capsys: Capture
+) -> None:
+    assert main(["convert", *arguments]) == 2
+    assert f"{name}" in capsys.readouterr().err.split(":")[1]
 
 
 def test_an_unreadable_file_is_one_line_and_exit_code_1(capsys: Capture) -> None:

@@ -1,5 +1,6 @@
 """Which files a file names as its parts."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,12 @@ def test_buffers_of_gltf(tmp_path: Path) -> None:
     path = tmp_path / "it.gltf"
     path.write_text('{"asset": {}, "buffers": [{"uri": "a%20b.bin"}, {"uri": "data:x,"}, {}, 3]}')
     assert parts_of(path) == (tmp_path / "a b.bin",)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "it.pvtu")
+    assert parts_of(tmp_path / "it.pvtu") == ()
+    assert parts_of(Path("/dev/zero")) == ()
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,22 @@ def test_changed_input(case: Case, text: str) -> None:
     assert not holds(case)
 
 
+def test_a_source_without_a_hash_counts_as_changed(case: Case) -> None:
+    then = stamp(case.input)
+    Receipts(case.output.parent).add(case, OPTIONS, [then], [stamp(case.output)])
+    os.utime(case.input, (1, 1))
+    assert not holds(case)
+
+
+def test_a_source_that_became_a_pipe_counts_as_changed(case: Case) -> None:
+    case.input.write_bytes(b"")
+    note(case)
+    case.input.unlink()
+    os.mkfifo(case.input)
+    assert not holds(case)
+    assert "blake2b" not in fingerprint(case.input)
+
+
 def test_changed_part(case: Case) -> None:
     part = case.input.with_name("piece.vtu")
     part.write_text("1")

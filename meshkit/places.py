@@ -1,0 +1,22 @@
+"""Where a mesh lies: a path, or a place that is no file of this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+Place = Path | str
+"""A path, or the text of a remote place: "s3://bucket/case.zarr"."""
+
+
+def place_of(path: str | os.PathLike[str]) -> Place:
+    """A path as pathlib has it, but for a remote place, whose "//" it would spoil.
+
+    >>> place_of("s3://bucket/case.zarr"), place_of("file:///a%20b/case.zarr")
+    ('s3://bucket/case.zarr', PosixPath('/a b/case.zarr'))
+    """
+    text = os.fspath(path)
+    if text.startswith("file://"):
+        return Path(unquote(urlsplit(text).path))
+    return text if "://" in text else Path(text)

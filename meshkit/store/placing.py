@@ -1,0 +1,204 @@
+"""A directory that appears in its place whole or not at all.
+
+It is made under a temporary name beside its place and exchanged with what is there. A kill leaves
+the old sample, the new one, or none, and at most a leftover, which the next writer removes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from meshkit.errors import WriteError
+from meshkit.store.names import MANIFEST, METADATA, PREFIX, ROOTS, SEGMENTS, STEPS
+
+_OURS: Final = ROOTS | {MANIFEST, METADATA, SEGMENTS, STEPS}
+_AT_WORKING_DIRECTORY: Final = -100
+_RENAME_EXCHANGE: Final = 2
+_WAITS: Final = 8
+# What a file system without it says, and a kernel.
+_LACKING: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
+
+
+@contextmanager
+def placed(path: Path) -> Iterator[Path]:
+    """An empty directory to write into, which takes the place of `path` at the end.
+
+    What is written must be on the disk by then (`synced`).
+
+    Raises:
+        WriteError: the place holds what no writer of ours made, or the disk refuses.
+    """
+    _need_ours(path)
+    try:
+        target = Path(os.path.realpath(path))  # a link stays, what it leads to is replaced
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(target)
+        work, lock = _scratch(target)
+    except OSError as why:
+        raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
+    try:
+        yield work
+        _exchange(work, target)
+        _sync(target.parent)
+    except OSError as why:
+        raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
+    finally:
+        # Now the old sample, or what did not become a new one.
+        shutil.rmtree(work, ignore_errors=True)
+        os.close(lock)
+
+
+def synced(folder: Path) -> None:
+    """Wait until a directory, all directories in it and their files are on the disk."""
+    files, folders = [], []
+    for at, _, names in os.walk(folder):
+        folders.append(Path(at))
+        files += [Path(at, name) for name in names]
+    # Side by side: a disk answers many waits at once.
+    with ThreadPoolExecutor(_WAITS) as pool:
+        for some in (files, folders):
+            for _ in pool.map(_sync, some):
+                pass
+
+
+def sync_file(path: Path) -> None:
+    """Wait until a file and its name are on the disk."""
+    _sync(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _need_ours(path: Path) -> None:
+    """Refuse to replace what somebody else made, but for hidden files in what is ours."""
+    try:
+        if not path.is_dir():
+            if path.exists():
+                raise WriteError(path, "is a file", expected="a name for a directory")
+            return
+        names = os.listdir(path)
+    except OSError as why:
+        raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
+    except ValueError as why:  # a NUL in the name
+        raise WriteError(str(path).replace("\0", "\\0"), f"is no name: {why}") from None
+    hidden_is_theirs = MANIFEST not in names
+    theirs = sorted(
+        name
+        for name in names
+        if name not in _OURS and not PREFIX.fullmatch(name)
+        if hidden_is_theirs or not name.startswith(".")
+    )
+    if theirs:
+        raise WriteError(
+            path,
+            f"is a directory that holds what meshkit did not write ({theirs[0]!r})",
+            hint="choose another name, or move it away",
+        )
+
+
+def _scratch(path: Path) -> tuple[Path, int]:
+    """A fresh directory beside the place, and the lock that says its writer lives."""
+    while True:
+        work = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        work.mkdir()
+        lock = _locked(work, wait=True)
+        # Between the two lines another writer may have taken it for a leftover.
+        if lock is not None and work.is_dir():
+            return work, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(folder: Path, *, wait: bool) -> int | None:
+    """An open directory that nobody else holds locked; None if somebody does."""
+    try:
+        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(at, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        if wait:
+            return at  # the file system has no locks: then no leftover is ever removed there
+        os.close(at)
+        return None
+    return at
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what killed writers of this place left; a lock tells that one still lives."""
+    name = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{8}")
+    for entry in os.scandir(path.parent):
+        if not name.fullmatch(entry.name) or not entry.is_dir(follow_symlinks=False):
+            continue
+        folder = Path(entry.path)
+        lock = _locked(folder, wait=False)
+        if lock is None:
+            continue
+        try:
+            with suppress(FileNotFoundError):
+                if set(os.listdir(folder)) <= _OURS:
+                    shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
+def _exchange(work: Path, path: Path) -> None:
+    """Put `work` in its place; what was there is in `work` afterwards, or nowhere."""
+    while True:
+        try:
+            if _swap(work, path):
+                return
+            aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+            os.rename(path, aside)
+            os.rename(work, path)
+            os.rename(aside, work)
+            return
+        except FileNotFoundError:
+            if not work.is_dir():
+                raise
+        try:
+            os.rename(work, path)
+            return
+        except OSError as why:
+            # Another writer was first: exchange with its sample.
+            if why.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+
+
+def _swap(work: Path, path: Path) -> bool:
+    """Exchange two names in one step; False where the system cannot.
+
+    Raises:
+        FileNotFoundError: one of them does not exist.
+        OSError: the system refuses.
+    """
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    names = (os.fsencode(work), os.fsencode(path))
+    at = _AT_WORKING_DIRECTORY
+    if renameat2(at, names[0], at, names[1], _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _LACKING:
+        return False
+    raise OSError(number, os.strerror(number), str(path))
