@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.drawing import need_drawing
+
 SCRIPTS = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_runs(script: Path, tmp_path: Path) -> None:
+    if "mk.plot" in script.read_text("utf-8"):
+        need_drawing()
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
