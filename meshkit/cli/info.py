@@ -33,16 +33,15 @@ def info(
 
 
 def _facts(question: tuple[str, str | int | float]) -> dict[str, Any]:
-    from pathlib import Path
-
     from meshkit.cli.facts import facts_of
+    from meshkit.places import place_of
     from meshkit.readers.formats import reader_for
     from meshkit.readers.reading import read
 
     file, moment = question
     facts = facts_of(read(file, time=moment))
     # A store remembers where its mesh came from; asked is what lies here.
-    return {**facts, "file": file, "format": reader_for(Path(file)).name}
+    return {**facts, "file": file, "format": reader_for(place_of(file)).name}
 
 
 def _print(facts: dict[str, Any]) -> None:

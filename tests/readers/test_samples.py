@@ -15,7 +15,7 @@ import torch
 from meshkit import Mesh, check, operators as ops, read
 
 FOLDERS = ("derived", "gltf", "obj", "stl", "vtk-legacy", "vtp", "vts", "vtu")
-OTHERS = (".inp", ".med", ".msh", ".vtkhdf", "_foam")  # formats of later work
+OTHERS = (".inp", ".med", ".msh", "_foam")  # formats of later work
 
 # What a peer invented, or what the reader rightly takes away: not in the mesh, and why.
 NOT_FIELDS = {

@@ -867,6 +867,14 @@ def test_sizes_that_the_file_does_not_hold(tmp_path: Path) -> None:
         more = {"compression": "gzip", "compression_opts": 9, "chunks": (2**21, 3)}
         group.create_dataset("Points", data=np.zeros((2**21, 3)), **more)
 
+    def hollow(group: Any) -> None:
+        del group["Points"], group["NumberOfPoints"]
+        group["NumberOfPoints"] = [2**21]
+        group["padding"] = np.zeros(20_000)
+        more = {"compression": "gzip", "chunks": (2**21, 3)}
+        points = group.create_dataset("Points", (2**21, 3), "f8", **more)
+        points.id.write_direct_chunk((0, 0), b"12345678")
+
     def odd(group: Any) -> None:
         del group["Connectivity"]
         group.create_dataset("Connectivity", data=np.arange(12), scaleoffset=0, chunks=(4,))
@@ -883,6 +891,7 @@ def test_sizes_that_the_file_does_not_hold(tmp_path: Path) -> None:
             (unwritten((10**12, 3), None), "/VTKHDF/Points: declares 24000000000000 bytes"),
             (unwritten((6, 3), (2, 3)), "/VTKHDF/Points: .*never written"),
             (unwritten((6, 3), None), "/VTKHDF/Points: .*never written"),
+            (hollow, r"/VTKHDF/Points: .*its chunk at \(0, 0\) cannot hold 50331648 bytes"),
             (odd, "/VTKHDF/Connectivity: .*packed by scaleoffset; only gzip"),
             (lattice, "/VTKHDF: declares 1152924803144876033 points and no array of them"),
         ]

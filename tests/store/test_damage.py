@@ -277,7 +277,7 @@ def test_metadata_that_lie(change: Callable[[dict[str, Any]], None], tmp_path: P
     assert survives(tmp_path / "it.zarr", tetrahedron()) is not None
 
 
-LIES = (
+LIES: tuple[Any, ...] = (
     *(None, True, -1, 0, 1, 2**31, 2**63, 2**70, 1.5, "", "a", "../x", "float64"),
     *([], {}, [1], [[]], {"a": 1}, [0], ["x"]),
 )
