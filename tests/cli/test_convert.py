@@ -265,6 +265,8 @@ def test_killed_and_rerun_does_only_the_rest(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Whoever runs the tests in the background has them ignore Ctrl-C, and children inherit it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_until(Path("d/slow.pid").exists)
     child = int(Path("d/slow.pid").read_text())
