@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from meshkit.celltypes import CELL_TYPES
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators.simplices import simplices
@@ -20,9 +21,13 @@ from meshkit.readers.vtk.objects import to_unstructured
 Reals = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-# Cells that vtk fills wrongly when they are not convex, or has no class for: they are cut as the
-# tets that all measures use.
-_FACETED: Final = (41, 42, 74, 81)
+# What vtk cuts right. It fills polyhedra wrongly where they are not convex, has no class for some
+# pyramids, and mixes the values of others up: those are cut as the tets that all measures use.
+_STRAIGHT: Final = tuple(
+    number
+    for number, row in CELL_TYPES.items()
+    if row.dim == 3 and row.order == 1 and row.shape not in ("polyhedron", "convex_point_set")
+)
 
 
 def section(
@@ -41,7 +46,8 @@ def section(
         cell, point: the shades of all cells or of all points.
     """
     curved = has_shape(mesh, ids)
-    faceted = np.isin(mesh.cells.types.numpy()[ids], _FACETED)
+    straight = np.isin(mesh.cells.types.numpy()[ids], _STRAIGHT)
+    faceted = ~curved & ~straight
     out = []
     if curved.any():
         hexes = small_hexes(mesh, ids[curved], points, cut, cell, point)
@@ -49,9 +55,9 @@ def section(
     if faceted.any():
         tets = simplices(_bare(mesh, ids[faceted], points, cell, point))
         out.append(_contour(to_pyvista(tets), cut))
-    others = ids[~curved & ~faceted]
-    if len(others):
-        out.append(_contour(to_pyvista(_bare(mesh, others, points, cell, point)), cut))
+    if straight.any():
+        solids = _bare(mesh, ids[straight], points, cell, point)
+        out.append(_contour(to_pyvista(solids), cut))
     return out
 
 

@@ -82,6 +82,23 @@ def test_sections_of_wedges_and_of_hanging_nodes() -> None:
         assert area(found, mesh, "section") == pytest.approx(wanted, rel=1e-4)
 
 
+def test_a_cell_that_vtk_cuts_wrongly(capfd: pytest.CaptureFixture[str]) -> None:
+    # vtk 9.7 reads values of a triquadratic pyramid beyond their end when it cuts one.
+    corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0.5, 0.5, 1]])
+    further = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4), (0, 1, 2, 3)]
+    further += [(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (0, 1, 2, 3, 4)]
+    points = np.vstack([corners, [corners[list(some)].mean(0) for some in further]])
+    # Of the second one the ids are not those within the cell.
+    two = np.vstack([points, points + np.array([2, 0, 0])])
+    mesh = make_mesh(two, torch.arange(38).reshape(2, 19), types="triquadratic_pyramid")
+    found = built(mesh, Shades(point=two[:, 0]), cut=halfway(mesh, [0, 0, 1], [0, 0, 0.5]))
+    assert area(found, mesh, "section") == pytest.approx(2 * 0.25, rel=1e-4)
+    (filled,) = (b.data for b in found if b.kind == "section")
+    x = filled.points[:, 0] * box_of(mesh).diagonal + 1.5
+    assert np.allclose(np.asarray(filled.point_data[SHADE]), x, atol=1e-4)
+    assert capfd.readouterr() == ("", "")
+
+
 def quarter_ring() -> Mesh:
     """A quadratic hex: a quarter of a ring from radius 1 to 2, of height 1."""
     corners = [(r, a, z) for z in (0, 1) for r, a in ((1, 0), (2, 0), (2, 1), (1, 1))]

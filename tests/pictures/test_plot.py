@@ -28,6 +28,7 @@ from tests.meshes import (
     cube_hexes,
     cube_surface,
     hanging_polyhedron,
+    l_prism_polyhedron,
     one_of_each,
     random_meshes,
     square_quads,
@@ -194,6 +195,13 @@ def test_a_clip_takes_the_nearer_half_away_or_the_one_it_is_told() -> None:
     assert not np.allclose(spans["x"], spans["-x"], atol=0.05)
     # The section is not lit: its colour is that of the third layer's neighbour behind the plane.
     assert np.abs(table_of("viridis")[round(0.375 * 255)] - spans["x"]).max() < 0.02
+
+
+def test_the_notch_of_a_cut_polyhedron_stays_open() -> None:
+    mesh = l_prism_polyhedron()
+    body = drawn(plot(mesh, clip="+z", camera="+z", size=SIZE).array[:260])
+    side = np.ptp(np.flatnonzero(body.any(0))) + 1
+    assert body.sum() == pytest.approx(0.75 * side**2, rel=0.02)
 
 
 @pytest.mark.parametrize(
