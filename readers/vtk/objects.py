@@ -281,15 +281,23 @@ def image_of(
 
 def _rectilinear(grid: Any) -> VtkData:
     axes = [numbers_of(getattr(grid, f"Get{axis}Coordinates")()).reshape(-1) for axis in "XYZ"]
+    return rectilinear_of(axes, _dims(grid))
+
+
+def rectilinear_of(axes: Sequence[Numbers], dims: tuple[int, ...]) -> VtkData:
+    """A rectilinear grid without arrays: its coordinates along each of three axes."""
     dtype = np.float32 if all(x.dtype == np.float32 for x in axes) else np.float64
     points = _product([x.astype(dtype, copy=False) for x in axes])
-    dims = _dims(grid)
     return _lattice(points, dims, True, Grid(dims))
 
 
 def _structured(grid: Any) -> VtkData:
-    dims = _dims(grid)
-    return _lattice(_points(grid), dims, False, Grid(dims))
+    return structured_of(_points(grid), _dims(grid))
+
+
+def structured_of(points: Numbers, dims: tuple[int, ...]) -> VtkData:
+    """A structured grid without arrays: points [n, 3], the first axis fastest."""
+    return _lattice(points, dims, False, Grid(dims))
 
 
 def _dims(dataset: Any) -> tuple[int, ...]:

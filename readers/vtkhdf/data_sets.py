@@ -1,6 +1,7 @@
 """The data sets of VTKHDF, each of one time, as plain arrays.
 
-Source: VTK File Formats, VTKHDF: image data, unstructured grid, poly data.
+Source: VTK File Formats, VTKHDF: image data, unstructured grid, poly data; what vtkHDFWriter of
+VTK 9.7 makes of rectilinear and structured grids.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from meshkit.celltypes import POLYHEDRON
 from meshkit.readers.lattice import lattice_counts
 from meshkit.readers.vtk import VtkData
 from meshkit.readers.vtk.arrays import compact, refuse_unsound
-from meshkit.readers.vtk.objects import image_of, lists_joined, solids_of
+from meshkit.readers.vtk.objects import (
+    image_of,
+    lists_joined,
+    rectilinear_of,
+    solids_of,
+    structured_of,
+)
 from meshkit.readers.vtk.parallel import united
 from meshkit.readers.vtk.poly import LISTS
 from meshkit.readers.vtkhdf.arrays import add_arrays
@@ -306,7 +313,7 @@ def _poly(step: Step, cache: Cache, ledger: Ledger) -> Parts:
     return cache.get(group, key, make)
 
 
-# --- image ----------------------------------------------------------------------------------------
+# --- lattices ------------------------------------------------------------------------------------
 
 
 def _image(step: Step, cache: Cache, ledger: Ledger) -> Parts:
@@ -316,16 +323,73 @@ def _image(step: Step, cache: Cache, ledger: Ledger) -> Parts:
     held = group.attribute("Direction") is not None
     direction = group.decimals("Direction", 9) if held else (1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0)
     dims = tuple(b - a + 1 for a, b in zip(extent[::2], extent[1::2], strict=True))
-    if max(map(abs, extent)) >= 1 << 31:
+    if max(map(abs, extent)) >= 1 << 31 or min(dims) < 0:
         raise group.error(f"WholeExtent is {' '.join(map(str, extent))}")
     _need_plausible(group, dims)
     key = (extent, origin, spacing, direction)
 
     def make() -> Parts:
         data = image_of(extent, origin, spacing, np.array(direction).reshape(3, 3))
-        return Parts(key, [data], {"point_data": 0, "cell_data": 0}, lattice=True)
+        return _lattice(key, data)
 
     return cache.get(group, key, make)
+
+
+def _dimensions(group: Group) -> tuple[int, ...]:
+    dims = group.whole_numbers("Dimensions", 3)
+    if min(dims) < 0 or max(dims) >= 1 << 31:
+        raise group.error(f"Dimensions are {' '.join(map(str, dims))}")
+    _need_plausible(group, dims)
+    return dims
+
+
+def _rectilinear(step: Step, cache: Cache, ledger: Ledger) -> Parts:
+    group = step.group
+    dims = _dimensions(group)
+    names = [f"{axis}Coordinates" for axis in "XYZ"]
+    starts = tuple(step.start(f"{name}Offsets") for name in names)
+    key = (dims, starts)
+
+    def make() -> Parts:
+        axes = []
+        for name, start, n in zip(names, starts, dims, strict=True):
+            stored = group.need(name)
+            if stored.dtype.kind not in "iuf" or math.prod(stored.shape[1:]) != 1:
+                raise stored.error(
+                    f"holds {stored.dtype} {list(stored.shape)}", expected="coordinates [n]"
+                )
+            axes.append(stored.read(start, n).reshape(-1))
+        return _lattice(key, rectilinear_of(axes, dims))
+
+    return cache.get(group, key, make)
+
+
+def _structured(step: Step, cache: Cache, ledger: Ledger) -> Parts:
+    group = step.group
+    dims = _dimensions(group)
+    stored = group.need("Points")
+    timed = step.index is not None and len(stored.shape) == 5
+    row = stored.shape[1:] if timed else stored.shape
+    if row != (*reversed(dims), 3) or stored.dtype.kind not in "iuf":
+        raise stored.error(
+            f"holds {stored.dtype} {list(stored.shape)}",
+            expected=f"points {[*reversed(dims), 3]}{' at each time' if timed else ''}",
+        )
+    begin = step.start("PointOffsets") if timed else 0
+    key = (dims, begin)
+
+    def make() -> Parts:
+        points = stored.read(begin, 1 if timed else None).reshape(-1, 3)
+        if points.dtype not in (np.float32, np.float64):
+            ledger.converted("points", "", len(points), f"{points.dtype} as float64")
+            points = points.astype(np.float64)
+        return _lattice(key, structured_of(points, dims))
+
+    return cache.get(group, key, make)
+
+
+def _lattice(key: tuple[Any, ...], data: VtkData) -> Parts:
+    return Parts(key, [data], {"point_data": 0, "cell_data": 0}, lattice=True)
 
 
 def _need_plausible(group: Group, dims: Sequence[int]) -> None:
@@ -350,4 +414,6 @@ _MAKERS: Final[dict[str, Callable[[Step, Cache, Ledger], Parts]]] = {
     "UnstructuredGrid": _unstructured,
     "PolyData": _poly,
     "ImageData": _image,
+    "RectilinearGrid": _rectilinear,
+    "StructuredGrid": _structured,
 }

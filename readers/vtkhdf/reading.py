@@ -31,7 +31,8 @@ _NEWEST: Final = 2  # the major version of the format
 def read(path: Path, ledger: Ledger) -> Mesh:
     """The data set of a file, at its last time where it has times.
 
-    Unstructured grids, poly data and images, in parts or not; blocks of these are cell regions.
+    Unstructured grids and poly data, in parts or not, and images, rectilinear and structured
+    grids; blocks of these are cell regions.
     What `write` wrote is read as it was.
 
     Raises:

@@ -162,6 +162,24 @@ def _legacy(folder: Path, suffix: str) -> Seeds:
                 yield path
 
 
+def _vtkhdf(folder: Path, suffix: str) -> Seeds:
+    yield from written(folder, suffix, ours=rich(one_of_each()), solids=rich(hanging_polyhedron()))
+    from vtkmodules.vtkIOHDF import vtkHDFWriter
+
+    lattices = ("vtkImageData", "vtkRectilinearGrid", "vtkStructuredGrid")
+    made = [_unstructured(), _polyhedra(), _poly(), *map(_grid, lattices)]
+    for i, dataset in enumerate(made):
+        for level in (0, 4):
+            writer = vtkHDFWriter()
+            path = folder / f"vtk_{i}_{level}{suffix}"
+            writer.SetFileName(str(path))
+            writer.SetInputData(dataset)
+            writer.SetChunkSize(8)
+            writer.SetCompressionLevel(level)
+            writer.Write()
+            yield path
+
+
 def _ply(folder: Path, suffix: str) -> Seeds:
     yield from written(folder, suffix, ours=rich(cube_surface(1)))
     path = folder / f"text{suffix}"
@@ -195,6 +213,7 @@ SEEDS: dict[str, Maker] = {
     ".pvtu": _pieces,
     ".pvtp": _pieces,
     ".vtm": lambda folder, suffix: written(folder, suffix, ours=rich(cube_hexes(2))),
+    ".vtkhdf": _vtkhdf,
     ".vtk": _legacy,
     ".ply": _ply,
     ".stl": _stl,

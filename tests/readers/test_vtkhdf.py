@@ -73,7 +73,7 @@ def saved_series(make: Callable[[int], Any], times: Sequence[float], path: Path)
             info = out.GetInformationObject(0)
             info.Set(Pipeline.TIME_STEPS(), list(times), len(times))
             info.Set(Pipeline.TIME_RANGE(), [times[0], times[-1]], 2)
-            if first.IsA("vtkImageData"):
+            if hasattr(first, "GetExtent"):
                 info.Set(Pipeline.WHOLE_EXTENT(), first.GetExtent(), 6)
             return 1
 
@@ -250,6 +250,60 @@ def test_an_image_by_vtk(tmp_path: Path) -> None:
     assert mesh.info.grid is not None
     assert mesh.info.grid.dims == (3, 4, 2)
     assert mesh.info.grid.direction == (0, -1, 0, 1, 0, 0, 0, 0, 1)
+
+
+def rectilinear_of(stretch: float = 1.0) -> Any:
+    from vtkmodules.vtkCommonDataModel import vtkRectilinearGrid
+
+    grid = vtkRectilinearGrid()
+    grid.SetDimensions(3, 4, 2)
+    grid.SetXCoordinates(numbers("x", np.array([0, 1, 3.0]) * stretch))
+    grid.SetYCoordinates(numbers("y", np.array([0, 2, 3, 7.0])))
+    grid.SetZCoordinates(numbers("z", np.array([1, 2.0])))
+    grid.GetPointData().AddArray(numbers("i", np.arange(24.0) * stretch))
+    return grid
+
+
+def structured_of() -> Any:
+    from vtkmodules.vtkCommonDataModel import vtkStructuredGrid
+
+    grid = vtkStructuredGrid()
+    grid.SetDimensions(3, 4, 2)
+    made = rectilinear_of()
+    from vtkmodules.vtkCommonCore import vtkPoints
+
+    points = vtkPoints()
+    for i in range(24):
+        x, y, z = made.GetPoint(i)
+        points.InsertNextPoint(x + 0.1 * y, y, z + 0.2 * x)
+    grid.SetPoints(points)
+    grid.GetCellData().AddArray(numbers("v", np.arange(18.0).reshape(6, 3)))
+    return grid
+
+
+@pytest.mark.parametrize("make", [rectilinear_of, structured_of], ids=["straight", "bent"])
+def test_other_lattices_by_vtk(make: Callable[[], Any], tmp_path: Path) -> None:
+    mesh = read(saved(make(), tmp_path / "a.vtkhdf"))
+    assert_same_as_vtk(mesh, seen_by_vtk(make()))
+    assert mesh.info.grid is not None and mesh.info.grid.dims == (3, 4, 2)
+
+
+def test_a_bent_lattice_over_time_by_hand(tmp_path: Path) -> None:
+    """VTK's writer cannot make one; points have an axis for time."""
+    points = np.arange(2 * 2 * 3 * 2 * 3.0).reshape(2, 2, 3, 2, 3)  # time, z, y, x, xyz
+    with h5py.File(tmp_path / "a.vtkhdf", "w") as file:
+        group = file.create_group("VTKHDF")
+        group.attrs["Version"], group.attrs["Dimensions"] = [2, 7], [2, 3, 2]
+        group.attrs["Type"] = np.bytes_("StructuredGrid")
+        group["Points"] = points
+        group["PointData/p"] = np.arange(36.0).reshape(3, 2, 3, 2)
+        group["Steps/Values"] = [0.0, 1.0, 2.0]
+        group["Steps/PointOffsets"] = [0, 0, 1]
+    series = read_series(tmp_path / "a.vtkhdf")
+    for k, slab in enumerate((0, 0, 1)):
+        assert torch.equal(series[k].points, torch.from_numpy(points[slab].reshape(-1, 3)))
+        assert series[k].point_data["p"].tolist() == [12 * k + i for i in range(12)]
+    assert series[0].cells.counts == {"hexahedron": 2}
 
 
 def test_blocks_are_regions(tmp_path: Path) -> None:
@@ -455,7 +509,7 @@ def test_a_static_mesh_over_time_by_vtk(tmp_path: Path) -> None:
         read(tmp_path / "a.vtkhdf", time=1.0)
 
 
-KINDS = ["grid", "solid", "poly", "image", "blocks"]
+KINDS = ["grid", "solid", "poly", "image", "blocks", "rectilinear"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -482,7 +536,10 @@ def test_what_changes_over_time_by_vtk(kind: str, tmp_path: Path) -> None:
         both.SetBlock(1, poly(k))
         return both
 
-    makers: list[Callable[[int], Any]] = [grid, solid, poly, image_of, blocks]
+    def rectilinear(k: int) -> Any:
+        return rectilinear_of(k + 1.0)
+
+    makers: list[Callable[[int], Any]] = [grid, solid, poly, image_of, blocks, rectilinear]
     make = makers[KINDS.index(kind)]
     series = read_series(saved_series(make, [0.0, 1.0, 3.0], tmp_path / "a.vtkhdf"))
     assert series.times == (0.0, 1.0, 3.0)
@@ -752,6 +809,18 @@ def test_content_decides(tmp_path: Path) -> None:
             "holds a data set of type 'HyperTreeGrid'; expected one of UnstructuredGrid, PolyData",
         ),
         (lambda g: g.create_group("Steps"), "/VTKHDF/Steps/Values: is missing"),
+        (
+            lambda g: g.attrs.update(Type=np.bytes_("StructuredGrid"), Dimensions=[3, 2, 2]),
+            r"/VTKHDF/Points: holds float64 \[6, 3\]; expected points \[2, 2, 3, 3\]",
+        ),
+        (
+            lambda g: g.attrs.update(Type=np.bytes_("RectilinearGrid"), Dimensions=[3, 2, 1]),
+            "/VTKHDF/XCoordinates: is missing",
+        ),
+        (
+            lambda g: g.attrs.update(Type=np.bytes_("RectilinearGrid"), Dimensions=[3, -2, 1]),
+            "/VTKHDF: Dimensions are 3 -2 1",
+        ),
         (replaced("meshkit", 1), None),
         (replaced("FieldData/meshkit_vtkhdf", np.frombuffer(b"{]", "u1")), "own table is damaged"),
     ],
