@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import html
 import math
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from meshkit.mesh import Mesh
 from meshkit.readers import vtu
 from meshkit.readers.accounting import added_up
 from meshkit.readers.formats import reader_for
+from meshkit.readers.references import referred
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.blocks import Block, mesh_of_blocks
 from meshkit.readers.vtk.markup import Element, Markup, opened
@@ -150,30 +150,9 @@ def _part(markup: Markup, row: Element) -> _Part:
     number = row.attributes.get("part", "").strip()
     label = row.attributes.get("name") or (f"part {number}" if number else "")
     group = row.attributes.get("group", "")
-    return _Part(time, _inside(markup, row), label, group)
-
-
-def _inside(markup: Markup, row: Element) -> Path:
-    """The file that a row names, which must stand in the directory of the collection or below."""
-    name, place = row.attributes.get("file", ""), f"line {row.line}"
-    base = os.path.realpath(markup.path.parent)
-    if not name or "\0" in name:
-        raise markup.error("a <DataSet> names no file", place=place)
-    for said in (name, name.replace("\\", "/")):
-        file = markup.path.parent / said
-        real = os.path.realpath(file)
-        if os.path.commonpath([base, real]) != base:
-            raise markup.error(
-                f"refers to {name[:200]!r}, out of its own directory",
-                place=place,
-                expected="a file beside it or below",
-                hint="move the files together",
-            )
-        if file.is_file():
-            return file
-    raise markup.error(
-        f"a file is missing: {name[:200]}", place=place, expected="a file beside this one"
-    )
+    place, name = f"line {row.line}", row.attributes.get("file")
+    file = referred(markup.path, name, place=place, what="a <DataSet>")
+    return _Part(time, file, label, group)
 
 
 def _by_time(parts: Sequence[_Part]) -> list[list[_Part]]:

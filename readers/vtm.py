@@ -13,11 +13,12 @@ from xml.sax.saxutils import quoteattr
 
 from meshkit.errors import ReadError, WriteError
 from meshkit.mesh import Mesh
+from meshkit.readers.references import referred
 from meshkit.readers.vtk import VtkArray, VtkData, from_mesh
 from meshkit.readers.vtk.arrays import refuse_unsound
 from meshkit.readers.vtk.blocks import Block, mesh_of_blocks, split
 from meshkit.readers.vtk.markup import Element, opened
-from meshkit.readers.vtk.parallel import read_pieces, referred
+from meshkit.readers.vtk.parallel import read_pieces
 from meshkit.readers.vtk.xml import field_arrays, read_data, write_data
 from meshkit.report import Ledger
 
@@ -111,7 +112,9 @@ def _below(
             found.append(Block(name))
         else:
             what = f"block {name!r}" if name else f"block {len(found)}"
-            found.append(block_of(referred(path, child, "file", what), name, ledger, above, own))
+            place, said = f"line {child.line}", child.attributes["file"]
+            file = referred(path, said, place=place, what=what)
+            found.append(block_of(file, name, ledger, above, own))
     return found
 
 

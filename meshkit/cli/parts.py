@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from meshkit.readers.references import is_within
+
 _HEAD: Final = 4096
 _LIMIT: Final = 1 << 26
 """A file that only names others is smaller than this many bytes."""
@@ -34,7 +36,9 @@ def parts_of(path: Path) -> tuple[Path, ...]:
     def visit(at: Path) -> None:
         for name in _names(at):
             part = at.parent / name
-            if part != path and part not in seen and part.is_file():
+            if part == path or part in seen or "\0" in name or not is_within(at, name):
+                continue
+            if part.is_file():
                 seen[part] = None
                 visit(part)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
+from meshkit.readers.references import referred
 from meshkit.readers.vtk import VtkArray, VtkData
 from meshkit.readers.vtk.arrays import refuse_unsound
 from meshkit.readers.vtk.joining import joined
@@ -49,7 +50,12 @@ def read_pieces(path: Path, kind: str, ledger: Ledger) -> VtkData:
     pieces = grid.all("Piece")
     if not pieces:
         raise ReadError(path, f"<{kind}> names no <Piece>")
-    files = [referred(path, piece, "Source", f"piece {i}") for i, piece in enumerate(pieces)]
+    files = [
+        referred(
+            path, piece.attributes.get("Source"), place=f"line {piece.line}", what=f"piece {i}"
+        )
+        for i, piece in enumerate(pieces)
+    ]
     parts = []
     for file in files:
         data = read_data(file, kind[1:], ledger)
@@ -73,27 +79,6 @@ def united(parts: Sequence[VtkData], labels: Sequence[str], ledger: Ledger) -> V
     data = joined(own, labels, ledger)
     _drop_marks(data, ledger)
     return _merged(data, ledger)
-
-
-def referred(path: Path, element: Element, attribute: str, what: str) -> Path:
-    """The file that an element refers to, relative to the one it stands in.
-
-    Raises:
-        ReadError: there is none of that name.
-    """
-    name = element.attributes.get(attribute)
-    if not name:
-        raise ReadError(path, f"{what} names no file", place=f"line {element.line}")
-    for said in (name, name.replace("\\", "/")):
-        file = path.parent / said
-        if "\0" not in said and file.is_file():
-            return file
-    raise ReadError(
-        path,
-        f"{what} is missing: {name[:200]}",
-        place=f"line {element.line}",
-        expected="a file beside this one",
-    )
 
 
 def _without_ghosts(data: VtkData, label: str, ledger: Ledger) -> VtkData:

@@ -132,7 +132,7 @@ def test_nothing_outside_of_the_folder_is_opened(tmp_path: Path, uri: str) -> No
     made = one()
     (tmp_path / "it.bin").write_bytes(made.data)
     (tmp_path / "below").mkdir()
-    with pytest.raises(ReadError, match=r"buffers\[0\]: .*expected a file beside this one"):
+    with pytest.raises(ReadError, match=r"buffers\[0\]: its uri .*"):
         read(made.gltf(tmp_path / "below" / "it.gltf", uri))
 
 
@@ -141,7 +141,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "it.bin").write_bytes(made.data)
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "in.bin").symlink_to(tmp_path / "it.bin")
-    with pytest.raises(ReadError, match="leaves the folder"):
+    with pytest.raises(ReadError, match="leads out of the directory"):
         read(made.gltf(tmp_path / "below" / "it.gltf", "in.bin"))
 
 

@@ -191,11 +191,11 @@ def test_regions_of_our_own_pieces_are_counted_as_lost(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sources", "says"),
     [
-        (["a_0.vtu", "a_9.vtu"], r"line 3: piece 1 is missing: a_9\.vtu; expected a file beside"),
+        (["a_0.vtu", "a_9.vtu"], r"line 3: piece 1 is missing: 'a_9\.vtu'; expected a file beside"),
         ([], r"<PUnstructuredGrid> names no <Piece>"),
         (["a_0.vtu", ""], r"piece 1 names no file"),
-        (["."], r"piece 0 is missing: \."),
-        (["/nowhere/a.vtu"], r"piece 0 is missing: /nowhere/a\.vtu"),
+        (["."], r"piece 0 is missing: '\.'"),
+        (["/nowhere/a.vtu"], r"line 3: piece 0 leads out of the directory: '/nowhere/a\.vtu'; expected"),
         (["a.pvtu"], r"is of type 'PUnstructuredGrid'; expected 'UnstructuredGrid'"),
         (["bad.vtu"], r"bad\.vtu: .*is no well-formed XML"),
     ],
@@ -223,7 +223,12 @@ def test_names_with_backslashes_and_folders(tmp_path: Path) -> None:
     (tmp_path / "a_0.vtu").rename(tmp_path / "parts" / "a_0.vtu")
     assert read(index(tmp_path / "b.pvtu", "parts\\a_0.vtu")).n_cells == 1
     below = index(tmp_path / "parts" / "c.pvtu", "../a_1.vtu")
-    assert read(below).n_cells == 1
+    with pytest.raises(ReadError, match=r"piece 0 leads out of the directory: '\.\./a_1\.vtu'"):
+        read(below)
+    (tmp_path / "parts" / "link.vtu").symlink_to(tmp_path / "a_1.vtu")
+    with pytest.raises(ReadError, match=r"piece 0 leads out of the directory: 'link\.vtu'"):
+        read(index(tmp_path / "parts" / "c.pvtu", "link.vtu"))
+    assert read(index(tmp_path / "d.pvtu", "parts/link.vtu")).n_cells == 1  # leads to a place within
 
 
 def test_damage_is_refused_or_harmless(tmp_path: Path) -> None:

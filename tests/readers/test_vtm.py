@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -172,9 +173,13 @@ def test_what_vtk_writes(tmp_path: Path) -> None:
     [
         (
             '<DataSet index="0" name="w" file="no.vtu"/>',
-            r"a\.vtm: line 3: block 'w' is missing: no",
+            r"a\.vtm: line 3: block 'w' is missing: 'no",
         ),
         ('<DataSet index="0" file=""/>', r"block 0 names no file"),
+        ('<DataSet index="0" file="../a.vtu"/>', r"line 3: block 0 leads out of the directory"),
+        ('<DataSet index="0" file="/etc/hostname"/>', r"block 0 leads out of the directory"),
+        ('<DataSet index="0" file="link.vtu"/>', r"block 0 leads out of the directory"),
+        ('<DataSet index="0" file="http://x/y.vtu"/>', r"block 0 is missing: 'http://x/y.vtu'"),
         ('<DataSet index="0" file="a.vtm"/>', r"blocks name one another in a circle"),
         (
             '<DataSet index="0" file="text.txt"/>',
@@ -185,6 +190,7 @@ def test_what_vtk_writes(tmp_path: Path) -> None:
 )
 def test_refusals(blocks: Path, inside: str, says: str) -> None:
     (blocks / "text.txt").write_text("hello")
+    (blocks / "link.vtu").symlink_to(tempfile.gettempdir())
     (blocks / "bad.vtu").write_text('<VTKFile type="UnstructuredGrid">')
     with pytest.raises(ReadError, match=says):
         read(index(blocks / "a.vtm", inside))
@@ -247,7 +253,7 @@ def test_writing_again_replaces_the_folder(tmp_path: Path) -> None:
 def test_a_block_of_ours_that_is_gone(tmp_path: Path) -> None:
     write(parted(), file := tmp_path / "a.vtm")
     (tmp_path / "a" / "a_1.vtu").unlink()
-    with pytest.raises(ReadError, match=r"block 'b' is missing: a/a_1\.vtu"):
+    with pytest.raises(ReadError, match=r"block 'b' is missing: 'a/a_1\.vtu"):
         read(file)
     text = file.read_text()
     lines = [line for line in text.splitlines() if "a_1.vtu" not in line]
