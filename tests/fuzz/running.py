@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import resource
+import shutil
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from meshkit import MeshkitError, check, read
+from meshkit.cli.parts import parts_of
 from tests.readers.mutations import mutations
 
 MEMORY = 8 << 30  # bytes of address space a batch
@@ -52,34 +54,52 @@ def damaged(data: bytes, seed: int) -> bytes:
     return bytes(made)
 
 
+def _victim(copy: Path, parts: tuple[Path, ...], seed: int) -> Path:
+    """Which file is damaged: the one that is read, or in half of the cases one that it names."""
+    rng = random.Random(seed)
+    return rng.choice(parts) if parts and rng.random() < 0.5 else copy
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a file: refused, raised, read or unsound; and what is wrong about it."""
+
+    kind: str
+    wrong: str = ""
+
+
+def outcome(path: Path) -> Outcome:
+    """Read a file that may be damaged."""
+    try:
+        mesh = read(path)
+    except MeshkitError as why:
+        named = "\n" not in str(why) and str(path.parent) in str(why)
+        return Outcome("refused", "" if named else f"the message is {str(why)!r}")
+    except Exception as why:
+        return Outcome("raised", f"{type(why).__name__}: {why}")
+    unsound = sorted({f.code for f in check(mesh)} & STRUCTURAL)
+    return Outcome("unsound", str(unsound)) if unsound else Outcome("read")
+
+
 def survive(batch: Batch) -> dict[str, Any]:
     """Read each damaged copy; counts of outcomes, and what was wrong by seed."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     path = Path(batch.path)
-    whole = path.read_bytes()
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        # Beside the files that this one may name.
-        for beside in path.parent.iterdir():
-            if beside != path and beside.name != Path(folder).name:
-                (Path(folder) / beside.name).symlink_to(beside)
-        copy = Path(folder) / path.name
+    with tempfile.TemporaryDirectory(dir=path.parent.parent) as folder:
+        # Beside the files that this one may name: copies, for links that lead away are refused.
+        copy = shutil.copytree(path.parent, Path(folder) / "beside") / path.name
+        parts = parts_of(copy)
         for seed in batch.seeds:
-            copy.write_bytes(damaged(whole, seed))
+            victim = _victim(copy, parts, seed)
+            whole = victim.read_bytes()
+            victim.write_bytes(damaged(whole, seed))
             try:
-                mesh = read(copy)
-            except MeshkitError as why:
-                outcomes["refused"] += 1
-                if "\n" in str(why) or str(copy.parent) not in str(why):
-                    wrong.append(f"seed {seed}: the message is {str(why)!r}")
-                continue
-            except Exception as why:
-                outcomes["raised"] += 1
-                wrong.append(f"seed {seed}: {type(why).__name__}: {why}")
-                continue
-            unsound = {f.code for f in check(mesh)} & STRUCTURAL
-            outcomes["unsound" if unsound else "read"] += 1
-            if unsound:
-                wrong.append(f"seed {seed}: {sorted(unsound)}")
+                what = outcome(copy)
+            finally:
+                victim.write_bytes(whole)
+            outcomes[what.kind] += 1
+            if what.wrong:
+                wrong.append(f"seed {seed}: {what.wrong}")
     return {"outcomes": dict(outcomes), "wrong": wrong}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from meshkit import Mesh, Region, write
+from meshkit import Mesh, MeshInfo, MeshSeries, Region, write
 from tests.meshes import cube_hexes, cube_surface, hanging_polyhedron, one_of_each
 
 Seeds = Iterator[Path]
@@ -88,21 +89,88 @@ def _polyhedra() -> Any:
 
 
 def _pieces(folder: Path, suffix: str) -> Seeds:
+    """One of each encoding, of bodies that have the arrays of seams and ghosts."""
     from tests.readers.vtk_saving import saved
 
-    dataset, kind = (
-        (_unstructured(), "PUnstructuredGrid") if suffix == ".pvtu" else (_poly(), "PPolyData")
+    surfaces = suffix == ".pvtp"
+    kind, made = (
+        ("PPolyData", [_poly]) if surfaces else ("PUnstructuredGrid", [_marked, _polyhedra])
     )
-    names = []
-    for i in range(2):
-        name = f"piece_{i}{suffix.replace('p', '', 1)}"
-        saved(dataset, folder / name, "raw")
-        names.append(name)
-    path = folder / f"all{suffix}"
+    for i, make in enumerate(made):
+        for encoding in ("ascii", "raw", "inline zlib"):
+            names = []
+            for k in range(2):
+                name = f"{i}_{encoding.replace(' ', '_')}_{k}{suffix.replace('p', '', 1)}"
+                saved(make(), folder / name, encoding)
+                names.append(name)
+            path = folder / f"{i}_{encoding.replace(' ', '_')}{suffix}"
+            path.write_text(
+                f'<VTKFile type="{kind}" version="1.0" byte_order="LittleEndian">'
+                f'<{kind} GhostLevel="0"><PPointData><PDataArray type="Float64" Name="p"/>'
+                "</PPointData>"
+                + "".join(f'<Piece Source="{name}"/>' for name in names)
+                + f"</{kind}></VTKFile>"
+            )
+            yield path
+
+
+def _marked() -> Any:
+    """With marks of ghosts and ids that tell which points are one."""
+    from meshkit.readers.vtk import VtkArray
+    from tests.readers.vtk_saving import column, plain_vtk
+
+    mesh = cube_hexes(2)
+    ids = VtkArray(np.arange(mesh.n_points).reshape(-1, 1), "global_ids")
+    ghosts = column(*[0, 1] * 4, dtype="u1")
+    return plain_vtk(mesh, point={"ids": ids}, cell={"vtkGhostType": ghosts})
+
+
+def _blocks(folder: Path, suffix: str) -> Seeds:
+    halves = [Region("a b", "cell", torch.arange(4)), Region("c", "cell", torch.arange(4, 8))]
+    two = rich(cube_hexes(2)).replace(regions=halves)
+    yield from written(folder, suffix, one=rich(one_of_each()), two=two)
+    from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataWriter
+
+    top = _composite()
+    top.SetBlock(2, _grid("vtkImageData"))
+    path = folder / f"vtk{suffix}"
+    writer = vtkXMLMultiBlockDataWriter()
+    writer.SetFileName(str(path))
+    writer.SetInputData(top)
+    writer.Write()
+    yield path
+
+
+def _timed(*meshes: Mesh) -> MeshSeries:
+    return MeshSeries.of([m.replace(info=MeshInfo(time=k / 2)) for k, m in enumerate(meshes)])
+
+
+def _moving() -> MeshSeries:
+    """Points and fields that change, on cells that stay; a field that comes late."""
+    meshes = [rich(one_of_each())] * 3
+    meshes[1] = meshes[1].replace(points=meshes[1].points * 2)
+    meshes[2] = meshes[2].with_data(point={"late": torch.ones(meshes[2].n_points)})
+    return _timed(*meshes)
+
+
+def _changing() -> MeshSeries:
+    return _timed(rich(cube_hexes(1)), rich(hanging_polyhedron()), rich(one_of_each()))
+
+
+def _collection(folder: Path, suffix: str) -> Seeds:
+    for name, series in {"moving": _moving(), "changing": _changing()}.items():
+        path = folder / f"{name}{suffix}"
+        write(series, path, allow_loss=True)
+        yield path
+    path = folder / f"parts{suffix}"
+    rows = [(t, part, name) for t in (0, 0.5) for part, name in enumerate(("moving", "changing"))]
     path.write_text(
-        f'<VTKFile type="{kind}" version="1.0" byte_order="LittleEndian"><{kind} GhostLevel="0">'
-        + "".join(f'<Piece Source="{name}"/>' for name in names)
-        + f"</{kind}></VTKFile>"
+        '<VTKFile type="Collection" version="0.1"><Collection>'
+        + "".join(
+            f'<DataSet timestep="{t}" group="g" part="{k}" file="{name}/{name}_0000.vtu"/>'
+            for t, k, name in rows
+        )
+        + "</Collection></VTKFile>"
     )
     yield path
 
@@ -163,21 +231,36 @@ def _legacy(folder: Path, suffix: str) -> Seeds:
 
 
 def _vtkhdf(folder: Path, suffix: str) -> Seeds:
-    yield from written(folder, suffix, ours=rich(one_of_each()), solids=rich(hanging_polyhedron()))
-    from vtkmodules.vtkIOHDF import vtkHDFWriter
+    from tests.readers.vtkhdf_saving import foreign, parts_of, saved, saved_series
 
+    yield from written(folder, suffix, ours=rich(one_of_each()), solids=rich(hanging_polyhedron()))
+    for name, series in {"moving": _moving(), "changing": _changing()}.items():
+        write(series, folder / f"{name}{suffix}", allow_loss=True)
+        yield folder / f"{name}{suffix}"
+    yield foreign(folder / f"old{suffix}")
+    more = {"compression": "gzip", "shuffle": True, "fletcher32": True}
+    yield foreign(folder / f"packed{suffix}", libver="latest", **more)
+    two = cube_hexes(2)
+    ghosts = np.array([0, 1] * 4, "u1")
+    yield parts_of(folder / f"parts{suffix}", [two] * 2, CellData__vtkGhostType=[ghosts] * 2)
     lattices = ("vtkImageData", "vtkRectilinearGrid", "vtkStructuredGrid")
-    made = [_unstructured(), _polyhedra(), _poly(), *map(_grid, lattices)]
-    for i, dataset in enumerate(made):
-        for level in (0, 4):
-            writer = vtkHDFWriter()
-            path = folder / f"vtk_{i}_{level}{suffix}"
-            writer.SetFileName(str(path))
-            writer.SetInputData(dataset)
-            writer.SetChunkSize(8)
-            writer.SetCompressionLevel(level)
-            writer.Write()
-            yield path
+    makers = [_unstructured, _polyhedra, _poly, *(partial(_grid, name) for name in lattices)]
+    for i, make in enumerate(makers):
+        yield saved(make(), folder / f"vtk_{i}{suffix}", CompressionLevel=4 * (i % 2))
+        if i < len(makers) - 1:  # vtk writes no structured grids over time
+            yield saved_series(lambda k: make(), [0.0, 1.0], folder / f"times_{i}{suffix}")  # noqa: B023
+    yield saved(_composite(), folder / f"blocks{suffix}")
+
+
+def _composite() -> Any:
+    from vtkmodules.vtkCommonDataModel import vtkMultiBlockDataSet
+
+    top, inner = vtkMultiBlockDataSet(), vtkMultiBlockDataSet()
+    inner.SetBlock(0, _polyhedra())
+    inner.SetBlock(1, _poly())
+    for i, block in enumerate((_unstructured(), inner)):
+        top.SetBlock(i, block)
+    return top
 
 
 def _ply(folder: Path, suffix: str) -> Seeds:
@@ -212,7 +295,8 @@ SEEDS: dict[str, Maker] = {
     ".vts": _xml(None, lambda: _grid("vtkStructuredGrid")),
     ".pvtu": _pieces,
     ".pvtp": _pieces,
-    ".vtm": lambda folder, suffix: written(folder, suffix, ours=rich(cube_hexes(2))),
+    ".vtm": _blocks,
+    ".pvd": _collection,
     ".vtkhdf": _vtkhdf,
     ".vtk": _legacy,
     ".ply": _ply,

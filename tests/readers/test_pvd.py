@@ -276,8 +276,14 @@ def refused(path: Path, match: str) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ('timestep="0" file="../a.vtu"', r"line 4: a <DataSet> leads out of the directory: '\.\./a\.vtu'"),
-        ('timestep="0" file="in/../../a.vtu"', "out of the directory: .*; expected a file beside this one or below"),
+        (
+            'timestep="0" file="../a.vtu"',
+            r"line 4: a <DataSet> leads out of .*: '\.\./a\.vtu'",
+        ),
+        (
+            'timestep="0" file="in/../../a.vtu"',
+            "the directory: .*; expected a file beside this one or",
+        ),
         ('timestep="0" file="..\\a.vtu"', "out of the directory"),
         ('timestep="0" file="/etc/hostname"', "out of the directory"),
         ('timestep="0" file="link.vtu"', "out of the directory"),
