@@ -14,8 +14,9 @@ from meshkit.mesh import Mesh
 from meshkit.readers.vtk import VtkData, to_mesh
 from meshkit.readers.vtk.blocks import Block, mesh_of_blocks
 from meshkit.readers.vtk.names import decoded
-from meshkit.readers.vtkhdf.data_sets import Cache, data_set
+from meshkit.readers.vtkhdf.data_sets import data_set
 from meshkit.readers.vtkhdf.hdf5 import Group, opened
+from meshkit.readers.vtkhdf.parts import Cache
 from meshkit.readers.vtkhdf.steps import times_of
 from meshkit.report import Ledger
 from meshkit.series import MeshSeries

@@ -238,13 +238,14 @@ def _vtkhdf(folder: Path, suffix: str) -> Seeds:
         write(series, folder / f"{name}{suffix}", allow_loss=True)
         yield folder / f"{name}{suffix}"
     yield foreign(folder / f"old{suffix}")
-    more = {"compression": "gzip", "shuffle": True, "fletcher32": True}
+    more: dict[str, Any] = {"compression": "gzip", "shuffle": True, "fletcher32": True}
     yield foreign(folder / f"packed{suffix}", libver="latest", **more)
     two = cube_hexes(2)
     ghosts = np.array([0, 1] * 4, "u1")
     yield parts_of(folder / f"parts{suffix}", [two] * 2, CellData__vtkGhostType=[ghosts] * 2)
     lattices = ("vtkImageData", "vtkRectilinearGrid", "vtkStructuredGrid")
-    makers = [_unstructured, _polyhedra, _poly, *(partial(_grid, name) for name in lattices)]
+    makers: list[Callable[[], Any]] = [_unstructured, _polyhedra, _poly]
+    makers += [partial(_grid, name) for name in lattices]
     for i, make in enumerate(makers):
         yield saved(make(), folder / f"vtk_{i}{suffix}", CompressionLevel=4 * (i % 2))
         if i < len(makers) - 1:  # vtk writes no structured grids over time

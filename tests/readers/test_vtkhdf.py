@@ -331,6 +331,38 @@ def test_parts_follow_each_other(tmp_path: Path) -> None:
     assert mesh.point_data["p"].tolist() == [0] * 4 + [1] * 8
 
 
+def partitioned(*parts: Any) -> Any:
+    from vtkmodules.vtkCommonDataModel import vtkPartitionedDataSet
+
+    whole = vtkPartitionedDataSet()
+    for i, part in enumerate(parts):
+        whole.SetPartition(i, part)
+    return whole
+
+
+def test_parts_by_vtk(tmp_path: Path) -> None:
+    """VTK writes nothing of faces for parts without polyhedra, and cannot read that itself."""
+    solid, cube = plain_vtk(hanging_polyhedron()), plain_vtk(cube_hexes(1))
+    surface = poly_of([0, 1, 2], [1, 2, 3, 4])
+    for parts, measure, n_boundary in (
+        ((solid, cube, solid), 5, 25 + 6 + 25),
+        ((cube, solid), 3, 6 + 25),
+        ((solid, solid, cube), 5, 25 + 25 + 6),
+    ):
+        mesh = read(saved(partitioned(*parts), tmp_path / "a.vtkhdf", Overwrite=True))
+        assert float(cell_measures(mesh).sum()) == pytest.approx(measure, abs=1e-12)
+        assert boundary(mesh).n_cells == n_boundary
+    mesh = read(saved(partitioned(surface, surface), tmp_path / "b.vtkhdf"))
+    assert mesh.cells.types.tolist() == [1, 1, 4, 5, 9, 6] * 2
+    assert mesh.cell_data["c"].tolist() == [0, 1, 2, 3, 4, 5] * 2
+
+
+def test_what_vtk_puts_into_other_files_is_refused(tmp_path: Path) -> None:
+    both = partitioned(plain_vtk(cube_hexes(1)), plain_vtk(cube_hexes(1)))
+    file = saved(both, tmp_path / "a.vtkhdf", UseExternalPartitions=True)
+    refused(file, "has its data in other files; expected all data in this one")
+
+
 def test_ghosts_of_parts_go(tmp_path: Path) -> None:
     two = cube_hexes(2)
     file = parts_of(
@@ -424,6 +456,26 @@ def test_what_changes_over_time_by_vtk(kind: str, tmp_path: Path) -> None:
             assert sizes == [6 * (k + 1) ** 3, 7 - k]
         else:
             assert_same_as_vtk(mesh, seen_by_vtk(make(k)))
+
+
+def test_polyhedra_that_come_and_go_by_vtk(tmp_path: Path) -> None:
+    whole = hanging_polyhedron()
+    few, last = whole.select([0, 1]), whole.select([7, 8])
+    for i, row in enumerate([(few, whole, last), (whole, few, last), (last, whole, few)]):
+        file = tmp_path / f"{i}.vtkhdf"
+        saved_series(lambda k, row=row: plain_vtk(row[k]), [0.0, 1.0, 2.0], file)  # type: ignore[misc]
+        series = read_series(file)
+        for k in (2, 1, 0):
+            assert series[k].cells.counts == row[k].cells.counts
+            assert torch.equal(cell_measures(series[k]), cell_measures(row[k]))
+
+    def both(k: int) -> Any:
+        return partitioned(plain_vtk(whole), plain_vtk([few, last, whole][k]))
+
+    series = read_series(saved_series(both, [0.0, 1.0, 2.0], tmp_path / "parts.vtkhdf"))
+    assert [len(m.cells.types) for m in series] == [11, 11, 18]
+    for k, volume in enumerate((2 + 0.25, 2 + 1.125, 4)):
+        assert float(cell_measures(series[k]).sum()) == pytest.approx(volume, abs=1e-12)
 
 
 def test_times_that_repeat_are_numbered(tmp_path: Path) -> None:
