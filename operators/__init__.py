@@ -15,12 +15,20 @@ from meshkit.operators.domain import domain
 from meshkit.operators.measure.cell_centroids import cell_centroids
 from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.operators.measure.cell_normals import cell_normals
+from meshkit.operators.measure.corner_angles import corner_angles
+from meshkit.operators.measure.curvature import angle_defects, gauss_curvature, mean_curvature
+from meshkit.operators.measure.dihedral_angles import DihedralAngles, dihedral_angles
+from meshkit.operators.measure.dual_measures import dual_measures
+from meshkit.operators.measure.edge_angles import edge_angles
 from meshkit.operators.measure.face_geometry import face_area_vectors, face_centroids
+from meshkit.operators.measure.point_normals import point_normals
 from meshkit.operators.simplices import simplices
 
 __all__ = [
     "Adjacency",
+    "DihedralAngles",
     "Finding",
+    "angle_defects",
     "boundary",
     "cell_cells",
     "cell_centroids",
@@ -28,12 +36,19 @@ __all__ = [
     "cell_measures",
     "cell_normals",
     "check",
+    "corner_angles",
+    "dihedral_angles",
     "domain",
+    "dual_measures",
+    "edge_angles",
     "edges",
     "face_area_vectors",
     "face_centroids",
     "faces",
+    "gauss_curvature",
+    "mean_curvature",
     "point_cells",
+    "point_normals",
     "point_points",
     "simplices",
 ]

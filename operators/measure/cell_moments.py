@@ -128,24 +128,11 @@ def _of_strips(x: Tensor) -> tuple[Tensor, Tensor]:
 def _of_polyhedra(cells: Cells, points: Tensor) -> Moments:
     """Through the fans of their own faces."""
     solids = cells.polyhedra
-    ids = cells.polyhedron_ids
-    if solids is None:
-        return points.new_zeros(0), points.new_zeros(0, 3), points.new_zeros(0, 3)
-    ends, places = csr.take_rows(cells.offsets, ids)
-    of_corner = csr.row_of_each(ends)
-    corner = points[cells.connectivity.long()[places]]
-    count = csr.lengths_of(ends)
-    # A cell without points borrows a corner; its mean is NaN by its count.
-    first = corner[ends[:-1].long().clamp(max=max(len(corner) - 1, 0))] if len(corner) else None
-    if first is None:
-        blank = points.new_full((len(ids), 3), float("nan"))
-        return points.new_zeros(len(ids)), torch.zeros_like(blank), blank
-    # Sums of differences from the first corner keep their digits far from the origin.
-    apart = corner - first[of_corner]
-    middle = first + summed(apart, ends) / count[:, None]
-    with torch.no_grad():
-        near = (corner - middle[of_corner]).abs().amax(1)
-        scale = near.new_zeros(len(ids)).scatter_reduce(0, of_corner, near, "amax")
+    if solids is None or len(points) == 0:
+        n = len(cells.polyhedron_ids)
+        blank = points.new_full((n, 3), float("nan"))
+        return points.new_zeros(n), torch.zeros_like(blank), blank
+    middle, scale = polyhedron_middles(cells, points)
     cell = csr.row_of_each(solids.faces)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
     for rows, ring in tables(solids.offsets, solids.connectivity):
@@ -156,6 +143,28 @@ def _of_polyhedra(cells: Cells, points: Tensor) -> Moments:
     moment = assembled(n, [(r, m) for r, _, m in parts], points.new_zeros(3))
     volume, moment = summed(volume, solids.faces), summed(moment, solids.faces)
     return volume, _divided(moment, volume, scale, 3), middle
+
+
+def polyhedron_middles(cells: Cells, points: Tensor) -> tuple[Tensor, Tensor]:
+    """The vertex mean [m, 3] of each polyhedron and its largest coordinate [m] about it.
+
+    The mean of a cell without points is NaN.
+    """
+    ends, places = csr.take_rows(cells.offsets, cells.polyhedron_ids)
+    of_corner = csr.row_of_each(ends)
+    corner = points[cells.connectivity.long()[places]]
+    count = csr.lengths_of(ends)
+    if len(corner) == 0:
+        return points.new_full((len(count), 3), float("nan")), points.new_zeros(len(count))
+    # A cell without points borrows a corner; its mean is NaN by its count.
+    first = corner[ends[:-1].long().clamp(max=len(corner) - 1)]
+    # Sums of differences from the first corner keep their digits far from the origin.
+    apart = corner - first[of_corner]
+    middle = first + summed(apart, ends) / count[:, None]
+    with torch.no_grad():
+        near = (corner - middle[of_corner]).abs().amax(1)
+        scale = near.new_zeros(len(count)).scatter_reduce(0, of_corner, near, "amax")
+    return middle, scale
 
 
 def summed(values: Tensor, offsets: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import torch
@@ -12,7 +13,7 @@ from meshkit.celltypes import CellType
 from meshkit.errors import MeshError
 from meshkit.operators.measure.coordinates import cross, dot, extent, length, matters, over
 from meshkit.operators.measure.quadrature import rule
-from meshkit.operators.measure.shape_functions import Element, element
+from meshkit.operators.measure.shape_functions import Element, element, has_element
 
 _NUMBERS_AT_ONCE = 1 << 23
 """How many numbers the Jacobians of the cells that are worked on together may have."""
@@ -35,8 +36,43 @@ def curved_moments(
     Raises:
         MeshError: a Lagrange cell does not have the points of its degrees.
     """
-    if row.order == 1 or row.corners is None:
+    if not has_element(row):
         return None
+    rows, measures, centroids = [], [], []
+    for some, made, x in _by_element(row, block, degrees, points):
+        measure, centroid = _integrated(made, row.dim, x)
+        rows.append(some)
+        measures.append(measure)
+        centroids.append(centroid)
+    order = torch.argsort(torch.cat(rows))
+    return torch.cat(measures)[order], torch.cat(centroids)[order]
+
+
+def curved_shares(
+    row: CellType, block: Block, degrees: Tensor | None, points: Tensor
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """The integral of each point's shape function over high-order cells.
+
+    Args:
+        row: a type that has an element of ours.
+        block, degrees, points: as for `curved_moments`.
+
+    Returns:
+        Point ids [m, k] and integrals [m, k], some cells at a time.
+
+    Raises:
+        MeshError: a Lagrange cell does not have the points of its degrees.
+    """
+    for some, made, x in _by_element(row, block, degrees, points):
+        shape, _, _ = (t.to(x) for t in _tables(made, row.dim))
+        parts, _ = _density(made, row.dim, x)
+        yield block.connectivity[some].long(), parts @ shape.T
+
+
+def _by_element(
+    row: CellType, block: Block, degrees: Tensor | None, points: Tensor
+) -> Iterator[tuple[Tensor, Element, Tensor]]:
+    """Rows of the block, their element, and their points about the mean of their corners."""
     m, size = block.connectivity.shape
     kinds: list[tuple[Tensor, tuple[int, int, int] | None]] = [
         (torch.arange(m, device=points.device), None)
@@ -47,31 +83,34 @@ def curved_moments(
             (torch.nonzero(which == i).squeeze(1), (a, b, c))
             for i, (a, b, c) in enumerate(found.tolist())
         ]
-    rows, measures, centroids = [], [], []
     for at, degree in kinds:
         try:
             made = element(row.name, row.shape, size, degree)
         except MeshError as why:
             raise MeshError(f"cell {int(block.ids[at[0]])}: {why}") from None
         if made is None:
-            return None
+            return
         _, weights, _ = _tables(made, row.dim)
         step = max(1, _NUMBERS_AT_ONCE // (3 * row.dim * len(weights)))
         for some in torch.split(at, step):
             x = points[block.connectivity[some].long()]
-            x = x - x[:, list(row.corners)].mean(1, keepdim=True)
-            measure, centroid = _integrated(made, row.dim, x)
-            rows.append(some)
-            measures.append(measure)
-            centroids.append(centroid)
-    order = torch.argsort(torch.cat(rows))
-    return torch.cat(measures)[order], torch.cat(centroids)[order]
+            yield some, made, x - x[:, list(row.corners or ())].mean(1, keepdim=True)
 
 
 def _integrated(made: Element, dim: int, x: Tensor) -> tuple[Tensor, Tensor]:
-    shape, weights, slopes = (t.to(x) for t in _tables(made, dim))
+    shape = _tables(made, dim)[0].to(x)
+    parts, turned = _density(made, dim, x)
+    measure = parts.sum(1)
+    moment = (turned @ shape @ parts.unsqueeze(-1)).squeeze(-1)
+    usable = matters(measure, extent(x), dim)
+    return measure, over(moment, measure, usable, 0.0)
+
+
+def _density(made: Element, dim: int, x: Tensor) -> tuple[Tensor, Tensor]:
+    """How much measure stands for each Gauss point [m, q], and the points as [m, 3, k]."""
+    _, weights, slopes = (t.to(x) for t in _tables(made, dim))
     m, q = len(x), len(weights)
-    turned = x.transpose(1, 2)  # [m, 3, k]
+    turned = x.transpose(1, 2)
     tangents = (turned @ slopes).reshape(m, 3, dim, q).permute(2, 0, 3, 1)  # [dim, m, q, 3]
     if dim == 1:
         density = length(tangents[0])
@@ -79,11 +118,7 @@ def _integrated(made: Element, dim: int, x: Tensor) -> tuple[Tensor, Tensor]:
         density = length(cross(tangents[0], tangents[1]))
     else:
         density = dot(cross(tangents[0], tangents[1]), tangents[2])
-    parts = density * weights
-    measure = parts.sum(1)
-    moment = (turned @ shape @ parts.unsqueeze(-1)).squeeze(-1)
-    usable = matters(measure, extent(x), dim)
-    return measure, over(moment, measure, usable, 0.0)
+    return density * weights, turned
 
 
 @cache

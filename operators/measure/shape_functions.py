@@ -19,6 +19,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from meshkit.celltypes import CellType
 from meshkit.errors import MeshError
 from meshkit.operators.measure import lagrange_nodes
 from meshkit.operators.measure.lagrange_nodes import Nodes
@@ -275,6 +276,13 @@ def element(
     raise MeshError(
         f"a {name} does not have {size} points at any one degree up to {_HIGHEST}; name its degrees"
     )
+
+
+def has_element(row: CellType) -> bool:
+    """Whether cells of a type are integrated as the curved cells they are, by `element`."""
+    if row.order == 1 or row.corners is None:
+        return False
+    return row.name in _ELEMENTS or (row.name.startswith("lagrange_") and row.shape in SIMPLEX_AXES)
 
 
 _HIGHEST: Final = 12

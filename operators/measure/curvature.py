@@ -1,0 +1,195 @@
+"""Gauss and mean curvature at the points of a surface."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from meshkit.celltypes import cell_type
+from meshkit.errors import MeshError
+from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.edges import edges
+from meshkit.operators.adjacency.faces import faces
+from meshkit.operators.adjacency.sides import need_point_ids
+from meshkit.operators.measure.coordinates import cross, dot, in_space, length, matters, over
+from meshkit.operators.measure.corner_angles import ring_angles
+from meshkit.operators.measure.fan import area_vector, triangles
+from meshkit.operators.measure.part import top_cells
+from meshkit.operators.measure.point_normals import weighted_normals
+from meshkit.operators.measure.rings import SurfaceRings, surface_rings
+from meshkit.operators.measure.shares import point_shares
+
+_STRIP: Final = cell_type("triangle_strip").number
+
+
+def angle_defects(mesh: Mesh) -> Tensor:
+    """How much the angles around each point of a surface lack of being flat, in radians.
+
+    Inside a surface 2 pi less the sum of the corner angles: the integral of the Gauss curvature
+    over the surroundings of the point. On the boundary pi less that sum: the turning of the
+    boundary curve, the integral of its geodesic curvature. In general 2 pi (1 - edges / 2 +
+    cells / 2) less the sum, with the edges and cells at the point; so that all defects together
+    are 2 pi times the Euler characteristic of any surface, with boundary or without, branched or
+    not (Gauss and Bonnet). What the angles of a warped cell lack of (n - 2) pi is curvature
+    inside the cell and is shared among its corners.
+
+    Returns:
+        [n_points] in the dtype of the points (float16 and bfloat16 are computed in float32); 0
+        at points of no surface cell. Of closed triangle surfaces, the sum differs from 2 pi chi
+        by no more than eps pi a triangle. Differentiable in the points. NaN at the corners of
+        cells with an edge without length.
+
+    Raises:
+        MeshError: the mesh is no surface, or as `faces`.
+    """
+    return _defects(_need_surface(mesh), in_space(mesh.points)).to(mesh.points.dtype)
+
+
+def gauss_curvature(mesh: Mesh) -> Tensor:
+    """The Gauss curvature at each point of a surface: `angle_defects` over `dual_measures`.
+
+    At boundary points the defect is the turning of the boundary, so that there the quotient says
+    how the boundary curve bends within the surface (per dual area) and not how the surface does.
+    Multiplied by `dual_measures` and summed up it is 2 pi times the Euler characteristic.
+
+    Returns:
+        [n_points] in the dtype of the points (float16 and bfloat16 are computed in float32), in
+        their unit to the power -2; 0 on flat meshes, 1 / R^2 on spheres, negative on saddles.
+        Second order where triangles around a point are regular; on general triangles it is right
+        on average and not at each point. NaN where a point has no dual area. Differentiable in
+        the points.
+
+    Raises:
+        MeshError: the mesh is no surface, or as `faces`.
+
+    Source: Meyer, Desbrun, Schröder and Barr, Discrete differential-geometry operators for
+        triangulated 2-manifolds, 2003.
+    """
+    points = in_space(_need_surface(mesh).points)
+    return _by_area(_defects(mesh, points), mesh, points).to(mesh.points.dtype)
+
+
+def mean_curvature(mesh: Mesh) -> Tensor:
+    """The mean of the two principal curvatures at each point of a surface.
+
+    Positive where the surface bends away from its normal: 1 / R on a sphere whose normals point
+    outward. It is half the derivative of the area when the point moves along the normal of
+    `point_normals`, over its dual area; on triangles that is the cotangent formula. Other cells:
+    through their fans.
+
+    Returns:
+        [n_points] in the dtype of the points (float16 and bfloat16 are computed in float32), in
+        one over their unit. NaN at points on the boundary, where the area has a derivative in the
+        surface as well, at points of faces that more than two cells share, and where there is no
+        dual area or normal. Second order where triangles around a point are regular.
+        Differentiable in the points.
+
+    Raises:
+        MeshError: the mesh is no surface, or as `faces`.
+
+    Source: Pinkall and Polthier, Computing discrete minimal surfaces and their conjugates, 1993;
+        Meyer, Desbrun, Schröder and Barr, 2003.
+    """
+    points = in_space(_need_surface(mesh).points)
+    growth = points.new_zeros(mesh.n_points, 3)
+    for rings in surface_rings(mesh.cells):
+        some = _area_gradient(points[rings.points])
+        growth = growth.index_add(0, rings.points.reshape(-1), some.reshape(-1, 3))
+    normals = weighted_normals(mesh, points)
+    size = length(normals)
+    normals = over(normals, size, matters(size, size.new_ones(()), 1), float("nan"))
+    bend = _by_area(dot(growth, normals) / 2, mesh, points)
+    return torch.where(_on_boundary(mesh), float("nan"), bend).to(mesh.points.dtype)
+
+
+def _need_surface(mesh: Mesh) -> Mesh:
+    if mesh.dim != 2:
+        raise MeshError(
+            f"curvature: expected a surface (mesh.dim 2), found dim {mesh.dim}; "
+            "take ops.boundary(mesh), or select the surface cells"
+        )
+    need_point_ids(mesh)
+    return mesh
+
+
+def _defects(mesh: Mesh, points: Tensor) -> Tensor:
+    ends = torch.bincount(edges(mesh).long().reshape(-1), minlength=mesh.n_points)
+    cells = torch.zeros_like(ends)
+    out = points.new_zeros(mesh.n_points)
+    strips: list[SurfaceRings] = []
+    for rings in surface_rings(mesh.cells):
+        ids = rings.points.reshape(-1)
+        k = rings.points.shape[1]
+        angles = ring_angles(points[rings.points])
+        if k > 3:
+            # Warped cells: what is missing belongs to their corners.
+            missing = (k - 2) * math.pi - angles.sum(1, keepdim=True)
+            angles = angles + missing / k
+        out = out.index_add(0, ids, angles.reshape(-1))
+        cells = cells.index_add(0, ids, torch.ones_like(ids))
+        strips.append(rings)
+    cells = cells - _inside_strips(mesh, strips)
+    used = cells > 0
+    flat = (math.pi * (2 - ends + cells).to(points.dtype)) * used
+    return flat - out
+
+
+def _inside_strips(mesh: Mesh, rings: list[SurfaceRings]) -> Tensor:
+    """int64 [n_points]: how many triangles more than one the strips at a point have there.
+
+    A strip counts as one cell: its inner edges are none of `edges`.
+    """
+    out = torch.zeros(mesh.n_points, dtype=torch.int64, device=mesh.device)
+    strips = mesh.cells.types == _STRIP
+    if not bool(strips.any()):
+        return out
+    for some in rings:
+        mine = some.points[strips[some.cell]].reshape(-1)
+        out = out.index_add(0, mine, torch.ones_like(mine))
+    ids = torch.nonzero(strips).squeeze(1)
+    corners = mesh.cells.take(ids).connectivity.long()
+    return out.index_add(0, corners, -torch.ones_like(corners))
+
+
+def _area_gradient(x: Tensor) -> Tensor:
+    """[m, k, 3]: the derivative of the area of each ring's fan in its corners."""
+    if x.shape[1] == 3:
+        across = torch.roll(x, 1, 1) - torch.roll(x, -1, 1)  # of corner i, from i + 1 to i + 2
+        return cross(_direction(area_vector(x), x)[:, None].expand_as(x), across) / 2
+    spokes = x - x.mean(1, keepdim=True)
+    parts = triangles(spokes)
+    whole = area_vector(x)
+    facing = torch.where(dot(parts.detach(), whole.detach()[:, None]) < 0, -1.0, 1.0).to(x.dtype)
+    normal = _direction(parts, x) * facing.unsqueeze(-1)
+    after = torch.roll(spokes, -1, 1)
+    # Of the triangle (corner i, corner i + 1, mean): edges across from each of them.
+    first = cross(normal, -after) / 2
+    second = cross(normal, spokes) / 2
+    mean = cross(normal, after - spokes) / 2
+    return first + torch.roll(second, 1, 1) + mean.mean(1, keepdim=True)
+
+
+def _direction(vector: Tensor, x: Tensor) -> Tensor:
+    """Unit vectors [m, ..., 3]; zero where the vector is rounding beside the ring x [m, k, 3]."""
+    size = length(vector)
+    scale = (x - x[:, :1]).detach().abs().amax((1, 2))
+    while scale.ndim < size.ndim:
+        scale = scale.unsqueeze(-1)
+    return over(vector, size, matters(size, scale, 2), 0.0)
+
+
+def _by_area(amount: Tensor, mesh: Mesh, points: Tensor) -> Tensor:
+    area = point_shares(top_cells(mesh), points, "dual")
+    return over(amount, area, area.detach() != 0, float("nan"))
+
+
+def _on_boundary(mesh: Mesh) -> Tensor:
+    """bool [n_points]: at the end of an edge of one cell, or of more than two."""
+    table = faces(mesh)
+    edge = table.connectivity.reshape(-1, 2)[table.boundary]
+    out = torch.zeros(mesh.n_points, dtype=torch.bool, device=mesh.device)
+    out[edge.reshape(-1).long()] = True
+    return out
