@@ -131,13 +131,14 @@ def test_defects_of_closed_surfaces_are_the_euler_characteristic(name: str) -> N
 
 @given(st.integers(0, 10**6), st.sampled_from(["quads", "torus", "polygons", "open", "branched"]))
 def test_defects_of_any_surface(seed: int, kind: str) -> None:
-    mesh, chi = {
+    kinds: dict[str, Callable[[], tuple[Mesh, int]]] = {
         "quads": lambda: (ops.boundary(meshes.cube_hexes(2)), 2),
         "torus": lambda: (torus(6, 5, quads=True), 0),
         "polygons": lambda: (ops.boundary(meshes.split_cube_polyhedron()), 2),
         "open": lambda: (meshes.square_quads(3, 3), 1),
         "branched": lambda: (branched(), 1),
-    }[kind]()
+    }
+    mesh, chi = kinds[kind]()
     g = torch.Generator().manual_seed(seed)
     noise = 0.2 * torch.rand(mesh.points.shape, generator=g, dtype=torch.float64)
     defects = ops.angle_defects(mesh.replace(points=mesh.points + noise / 3))
@@ -332,7 +333,7 @@ def test_unit_and_origin_do_not_matter(scale: float, dtype: torch.dtype) -> None
         found = operator(moved).double()
         if dtype == torch.float32:
             assert torch.isfinite(found).any()
-        size = want[torch.isfinite(want)].abs().max()
+        size = float(want[torch.isfinite(want)].abs().max())
         both = torch.isfinite(want) & torch.isfinite(found)
         gap = (found - want)[both].abs().max()
         assert gap <= bound * max(size, scale**power if power else 1.0), operator.__name__
