@@ -1,0 +1,247 @@
+"""The one door to compiled code: loops over ids and rows that torch has no good word for.
+
+A kernel is a plain function over numpy arrays, compiled on its first call and kept on disk for the
+next process. Kernels are serial and let go of the interpreter lock; `over_rows` runs one on as many
+threads as torch would use, each on a range of rows that it alone writes, so that the answer does
+not depend on how many there are. Compiled code with threads of its own is not used: such threads
+die when a data loader forks, or abort when two Python threads call at once.
+
+    @kernel
+    def _row_sums(lo: int, hi: int, offsets: Array, values: Array, out: Array) -> None:
+        for row in range(lo, hi):
+            total = 0.0
+            for i in range(offsets[row], offsets[row + 1]):
+                total += values[i]
+            out[row] = total
+
+    over_rows(_row_sums, len(out), array(offsets), array(values), array(out))
+
+What to keep in mind when writing one: ids are checked before, since a kernel that reads out of
+bounds gives nonsense or dies; a sum has the same order whatever the range; int64 with uint64 gives
+float64; each combination of dtypes is compiled anew (0.2 to 2 s), so few are used; a kernel that
+another one calls stands in the same file, and so do the constants it reads, because the kept code
+is renewed when that file changes and not otherwise.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+ROWS_PER_THREAD: Final = 1 << 14
+"""Fewer rows than this are not worth a thread of their own."""
+
+
+class Kernel(Generic[P, R]):
+    """A function that is compiled when it is first called, once for each combination of dtypes.
+
+    `python` is the function as it is written. With NUMBA_DISABLE_JIT=1 it is what runs.
+    """
+
+    def __init__(self, python: Callable[P, R]) -> None:
+        self.python = python
+        self.__doc__ = python.__doc__
+        self.__name__ = python.__name__
+        self._compiled: Callable[P, R] | None = None  # once it was needed
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run it, compiled for these dtypes."""
+        compiled = self._compiled or self.compiled()
+        try:
+            return compiled(*args, **kwargs)
+        except OSError:
+            # It could not be kept: the disk is full, or the folder went away. So it is not.
+            self._compiled = _jit(_with_compiled_callees(cast(Any, self.python)))
+            return self._compiled(*args, **kwargs)
+
+    def compiled(self) -> Callable[P, R]:
+        """What numba makes of it, for kernels that call this one."""
+        with _COMPILING:
+            if self._compiled is None:
+                self._compiled = _keeping(_jit(_with_compiled_callees(cast(Any, self.python))))
+            return self._compiled
+
+
+def kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """A function over numpy arrays and numbers as a kernel; nothing is compiled or imported yet."""
+    return Kernel(function)
+
+
+def array(x: Tensor) -> Array:
+    """A tensor on the CPU as a numpy array that shares its memory (a copy where it has gaps).
+
+    Raises:
+        ValueError: the tensor lies on another device, where kernels do not run.
+    """
+    if x.device.type != "cpu":
+        raise ValueError(f"kernels run on the CPU, this tensor lies on {x.device}")
+    return cast(Array, x.detach().contiguous().numpy())
+
+
+def over_rows(
+    function: Kernel[Concatenate[int, int, P], None], n: int, *args: P.args, **kwargs: P.kwargs
+) -> None:
+    """Run `function(lo, hi, *args)` over ranges that make up 0 to n, on threads where it pays.
+
+    Each call must write only what belongs to its own rows. The number of threads is torch's
+    (`torch.set_num_threads`, one in a data loader's worker) and at most that of the CPUs this
+    process may use.
+
+    Raises:
+        Whatever the first failing range raises, after all have ended.
+    """
+    parts = min(threads(), n // ROWS_PER_THREAD)
+    if parts <= 1:
+        function(0, n, *args, **kwargs)
+        return
+    # Smaller ranges than one a thread, so that a thread that is held up does not hold up all.
+    ends = [n * i // (4 * parts) for i in range(4 * parts + 1)]
+    spans = itertools.pairwise(ends)
+    taking = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with taking:
+                span = next(spans, None)
+            if span is None:
+                return
+            function(*span, *args, **kwargs)
+
+    helping = [_pool().submit(work) for _ in range(parts - 1)]
+    try:
+        work()
+    finally:
+        failed = [error for error in (h.exception() for h in helping) if error is not None]
+    for error in failed:
+        raise error
+
+
+def threads() -> int:
+    """How many threads a kernel may use: torch's number, and no more than there are CPUs for us."""
+    return max(1, min(torch.get_num_threads(), _cpus()))
+
+
+def _cpus() -> int:
+    # Linux alone says which CPUs a process may use.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# --- the threads ---------------------------------------------------------------------------------
+
+_POOL: ThreadPoolExecutor | None = None
+_POOLING = threading.Lock()
+
+
+def _pool() -> ThreadPoolExecutor:
+    """The threads that help; made on first use, and anew in a process that was forked."""
+    global _POOL
+    with _POOLING:
+        if _POOL is None:
+            most = max(1, os.cpu_count() or 1)
+            _POOL = ThreadPoolExecutor(most, thread_name_prefix="meshkit-kernel")
+        return _POOL
+
+
+def _after_fork() -> None:
+    """Threads do not live on in a forked process, and a lock that one held is never let go."""
+    global _POOL, _POOLING, _COMPILING
+    _POOL, _POOLING, _COMPILING = None, threading.Lock(), threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+# --- compiling, and keeping what was compiled ----------------------------------------------------
+
+_COMPILING = threading.RLock()
+
+
+def _jit(function: Callable[..., Any]) -> Any:
+    import numba
+
+    _no_fork_while_numba_compiles()
+    return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+@cache
+def _no_fork_while_numba_compiles() -> None:
+    """A process forked from under a compiling thread would wait for numba's lock for ever."""
+    from numba.core.compiler_lock import global_compiler_lock as lock
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
+
+
+def _with_compiled_callees(function: FunctionType) -> FunctionType:
+    """The function, seeing compiled functions where its file has kernels."""
+    scope = function.__globals__
+    called = {k: v for k in function.__code__.co_names if isinstance(v := scope.get(k), Kernel)}
+    if not called:
+        return function
+    for name, other in called.items():
+        if other.python.__module__ != function.__module__:
+            raise ImportError(
+                f"{function.__module__}.{function.__name__}: the kernel {name} that it calls is "
+                f"of {other.python.__module__}; kept code would not see it change"
+            )
+    seen = {**scope, **{name: other.compiled() for name, other in called.items()}}
+    made = FunctionType(
+        function.__code__, seen, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__qualname__, made.__kwdefaults__ = function.__qualname__, function.__kwdefaults__
+    return made
+
+
+def _keeping(dispatcher: Any) -> Any:
+    """Let numba keep the compiled code beside the source, else for the user, else in a temporary
+    folder of the user's own, else not at all."""
+    if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT
+        return dispatcher
+    import numba
+
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:  # "cannot cache function: no locator available"
+        folder = _own_temporary_folder()
+        if folder is not None:
+            before = numba.config.CACHE_DIR
+            numba.config.CACHE_DIR = str(folder)
+            try:
+                dispatcher.enable_caching()
+            finally:
+                numba.config.CACHE_DIR = before
+    return dispatcher
+
+
+def _own_temporary_folder() -> Path | None:
+    """A folder that only this user can write: kept code is run, so no one else may leave any."""
+    if not hasattr(os, "getuid"):
+        return None
+    try:
+        folder = Path(tempfile.gettempdir()) / f"meshkit-kernels-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+    return folder if private and found.st_uid == os.getuid() else None
