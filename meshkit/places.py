@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from meshkit.errors import MeshError
+
 Place = Path | str
 """A path, or the text of a remote place: "s3://bucket/case.zarr"."""
 
@@ -15,8 +17,13 @@ def place_of(path: str | os.PathLike[str]) -> Place:
 
     >>> place_of("s3://bucket/case.zarr"), place_of("file:///a%20b/case.zarr")
     ('s3://bucket/case.zarr', PosixPath('/a b/case.zarr'))
+
+    Raises:
+        MeshError: it is no path.
     """
-    text = os.fspath(path)
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise MeshError(f"expected a path as text or pathlib.Path, found {path!r:.60}")
     if text.startswith("file://"):
         return Path(unquote(urlsplit(text).path))
     return text if "://" in text else Path(text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral, Real
 from weakref import ref
 
 import torch
@@ -19,15 +21,17 @@ class MeshSeries:
     work out of it is worked out once. A field may be absent at some times.
 
     Args:
-        times: ascending.
+        times: finite, ascending.
         load: gives the mesh of step i; called whenever step i is asked for.
 
     Raises:
-        MeshError: times do not ascend.
+        MeshError: times do not ascend, or are not finite.
     """
 
     def __init__(self, times: Sequence[float], load: Callable[[int], Mesh]) -> None:
         self.times: tuple[float, ...] = tuple(float(t) for t in times)
+        if not all(math.isfinite(t) for t in self.times):
+            raise MeshError("series: expected finite times")
         if any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
             raise MeshError("series: expected times to ascend")
         self._load = load
@@ -60,7 +64,9 @@ class MeshSeries:
         return mesh
 
     def at(self, time: float | str | int) -> Mesh:
-        """The mesh at "first", "last", a step (int) or a time (float, to 1e-9 of the span).
+        """The mesh at "first", "last", a step (int) or a time (float).
+
+        A time is met to a millionth of the gap to the next one.
 
         Raises:
             MeshError: there is no such time; the times are named.
@@ -79,12 +85,11 @@ def step_of(times: Sequence[float], time: float | str | int) -> int:
     (2, 1, 1)
     """
     n = len(times)
-    listed = ", ".join(f"{t:g}" for t in times[:8]) + (", ..." if n > 8 else "")
+    listed = ", ".join(map(_told, times[:8])) + (", ..." if n > 8 else "")
     if n == 0:
         raise MeshError("no times at all")
+    time = moment_of(time)
     if isinstance(time, str):
-        if time not in ("first", "last"):
-            raise MeshError(f"time: expected 'first', 'last', an index or a time, found {time!r}")
         return 0 if time == "first" else n - 1
     if isinstance(time, int):
         if not -n <= time < n:
@@ -92,9 +97,46 @@ def step_of(times: Sequence[float], time: float | str | int) -> int:
             raise MeshError(f"no step {time}; there {there}: {listed}")
         return time % n
     near = min(range(n), key=lambda i: abs(times[i] - time))
-    if abs(times[near] - time) > 1e-9 * max(abs(times[-1] - times[0]), abs(time)):
-        raise MeshError(f"no time {time:g}; there are {listed}")
+    if not math.isfinite(time) or _half(times[near], time) > _tolerance(times, near):
+        raise MeshError(f"no time {_told(time)}; there are {listed}")
     return near
+
+
+def _tolerance(times: Sequence[float], near: int) -> float:
+    """Half of how far from a time another may be and still mean it."""
+    if len(times) == 1:
+        return 1e-9 * abs(times[0] / 2)
+    around = range(max(near, 1), min(near + 2, len(times)))
+    return 1e-6 * min(_half(times[i], times[i - 1]) for i in around)
+
+
+def _half(a: float, b: float) -> float:
+    """Half of a distance, which is finite for all finite numbers."""
+    return abs(a / 2 - b / 2)
+
+
+def moment_of(time: object) -> float | int | str:
+    """What is meant by a time that a caller gives: "first", "last", a step or a time.
+
+    >>> moment_of("last"), moment_of(3), moment_of(0.5)
+    ('last', 3, 0.5)
+
+    Raises:
+        MeshError: it is none of these.
+    """
+    if isinstance(time, str) and time in ("first", "last"):
+        return time
+    if isinstance(time, Integral) and not isinstance(time, bool):
+        return int(time)
+    if isinstance(time, Real) and not isinstance(time, bool):
+        return float(time)
+    said = f"{time!r:.60}"
+    raise MeshError(f"time: expected 'first', 'last', a step (int) or a time (float), found {said}")
+
+
+def _told(time: float) -> str:
+    """A time as short as it can be said; nearly equal ones are told apart."""
+    return f"{time:g}" if float(f"{time:g}") == time else repr(float(time))
 
 
 def _equal(a: Cells, b: Cells) -> bool:

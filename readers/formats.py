@@ -124,6 +124,14 @@ FORMATS: Final = (
         series_writer=f"{_ROOM}.pvd:write_series",
     ),
     Format(
+        "series",
+        "ParaView file series",
+        (".series",),
+        f"{_ROOM}.file_series:read",
+        sniffer=sniff.file_series,
+        series=f"{_ROOM}.file_series:series",
+    ),
+    Format(
         "vtkhdf",
         "VTK HDF",
         (".vtkhdf", ".hdf"),
@@ -199,6 +207,7 @@ def reader_for(path: Place, format: str | None = None) -> Format:
         UnknownFormat: there is no row of that name.
         ReadError: there is no such file, it cannot be read, is a pipe or device, or empty.
     """
+    _need_name(path, format)
     if isinstance(path, str):
         return _remote(path, format)
     try:
@@ -224,6 +233,11 @@ def reader_for(path: Place, format: str | None = None) -> Format:
         raise ReadError(path, f"cannot be read: {why.strerror or why}") from None
     except ValueError as why:  # a NUL in the name
         raise ReadError(str(path).replace("\0", "\\0"), f"is no name of a file: {why}") from None
+
+
+def _need_name(path: Place, format: object) -> None:
+    if format is not None and not isinstance(format, str):
+        raise UnknownFormat(path, f"format is {format!r:.60}", expected="a name, or None")
 
 
 _STREAMS: Final = (
@@ -273,6 +287,7 @@ def writer_for(path: Place, format: str | None = None) -> Format:
     Raises:
         UnknownFormat: there is none.
     """
+    _need_name(path, format)
     if isinstance(path, str):
         return _remote(path, format)
     able = [row for row in FORMATS if row.writer is not None]

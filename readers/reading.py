@@ -13,7 +13,7 @@ from meshkit.mesh import Mesh
 from meshkit.places import Place, place_of
 from meshkit.readers.formats import Format, reader_for
 from meshkit.report import Ledger, Report
-from meshkit.series import MeshSeries, step_of
+from meshkit.series import MeshSeries, moment_of, step_of
 
 
 def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any = "last") -> Mesh:
@@ -26,10 +26,11 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any =
 
     Raises:
         UnknownFormat: no reader claims the file, or none has that name.
-        ReadError: the file breaks its format; the message says where and how.
-        MeshError: it holds no such time.
+        ReadError: the file breaks its format, or holds no such time; the message says where and
+            how.
+        MeshError: the path is no path, or the time none of these.
     """
-    path = place_of(path)
+    path, time = place_of(path), moment_of(time)
     row = reader_for(path, format)
     series = _series_of(row, path)
     if series is not None:
@@ -95,7 +96,7 @@ def _one_of(series: MeshSeries, step: int) -> Mesh:
     if not others:
         return mesh
     ledger = Ledger()
-    reason = f"only {series.times[step]:g} was asked for; read_series reads all"
+    reason = f"only {series.times[step]!r} was asked for; read_series reads all"
     ledger.dropped("time", "others", others, reason, loss=False)
     return mesh.replace(info=mesh.info.noting(ledger.report()))
 

@@ -70,6 +70,12 @@ def gltf_text(head: bytes, size: int) -> bool:
     return begun and any(mark in head for mark in marks)
 
 
+def file_series(head: bytes, size: int) -> bool:
+    """A JSON object with the version that every file series has."""
+    begun = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    return begun and b'"file-series-version"' in head
+
+
 def stl(head: bytes, size: int) -> bool:
     """Binary: 80 bytes, a count, 50 bytes a triangle. Ascii: "solid", then facets or the end.
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from meshkit.readers.references import is_within
@@ -23,11 +23,11 @@ _INDEX: Final = re.compile(
 _NAMED: Final = re.compile(
     rb"<(?:Piece|DataSet)\b[^>]*?\b(?:Source|file)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
 )
-_GLTF_JSON: Final = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
+_JSON: Final = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
 
 
 def parts_of(path: Path) -> tuple[Path, ...]:
-    """The files that a pvtu, pvtp, vtm, pvd or gltf consists of, and theirs, as far as they exist.
+    """The files that a pvtu, pvtp, vtm, pvd, series or gltf consists of, and theirs, if they exist.
 
     Empty for any other file, and for one that cannot be understood: reading it says why.
     """
@@ -54,7 +54,9 @@ def _names(path: Path) -> Iterator[str]:
             head = file.read(_HEAD)
             if _INDEX.search(head):
                 yield from _names_in_xml(head + file.read(_LIMIT))
-            elif path.suffix.lower() == ".gltf" and _GLTF_JSON.match(head):
+            elif _JSON.match(head) and b'"file-series-version"' in head:
+                yield from _names_in_series(head + file.read(_LIMIT))
+            elif path.suffix.lower() == ".gltf" and _JSON.match(head):
                 yield from _names_in_gltf(head + file.read(_LIMIT))
     except OSError:
         return  # the reader will say so
@@ -65,14 +67,27 @@ def _names_in_xml(text: bytes) -> Iterator[str]:
         yield unescape((double or single).decode(errors="surrogateescape"))
 
 
+def _names_in_series(text: bytes) -> Iterator[str]:
+    for row in _rows(text, "files"):
+        if isinstance(row.get("name"), str):
+            yield row["name"]
+
+
 def _names_in_gltf(text: bytes) -> Iterator[str]:
+    for row in _rows(text, "buffers", "images"):
+        uri = row.get("uri")
+        if isinstance(uri, str) and not uri.startswith("data:"):
+            yield unquote(uri)
+
+
+def _rows(text: bytes, *keys: str) -> Iterator[dict[str, Any]]:
+    """The objects in these lists of a JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return
-    for what in ("buffers", "images"):
-        rows = found.get(what) if isinstance(found, dict) else None
-        for row in rows if isinstance(rows, list) else ():
-            uri = row.get("uri") if isinstance(row, dict) else None
-            if isinstance(uri, str) and not uri.startswith("data:"):
-                yield unquote(uri)
+    for key in keys:
+        rows = found.get(key) if isinstance(found, dict) else None
+        yield from (
+            row for row in (rows if isinstance(rows, list) else ()) if isinstance(row, dict)
+        )

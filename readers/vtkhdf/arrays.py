@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
 from meshkit.readers.vtk import VtkArray, VtkData, json_of
+from meshkit.readers.vtk.names import NAMES
 from meshkit.readers.vtkhdf.hdf5 import Group
+from meshkit.readers.vtkhdf.parts import Cache
+from meshkit.readers.vtkhdf.rows import counts
 from meshkit.readers.vtkhdf.steps import Step
 from meshkit.readers.vtkhdf.stored import Stored
 from meshkit.report import Ledger
@@ -38,6 +41,9 @@ GROUPS: Final = {
     "cell_data": "CellData",
     "global_data": "FieldData",
 }
+
+POLY_GROUPS: Final = ("Vertices", "Lines", "Polygons", "Strips")
+"""The groups of poly data's cells, in the order of its cell data."""
 
 ATTRIBUTES: Final = {
     "scalars": "Scalars",
@@ -72,6 +78,7 @@ def add_arrays(
     parts: list[VtkData],
     starts: dict[str, int],
     lattice: bool,
+    cache: Cache,
     ledger: Ledger,
 ) -> None:
     """Put the arrays of this time into the parts; those of the whole into the first.
@@ -81,18 +88,24 @@ def add_arrays(
         parts: points and cells of the time, to be completed.
         starts: where points and cells begin in their arrays, where the file says nothing.
         lattice: arrays have an axis for each of the lattice's, and one for time.
+        cache: takes what all times have, so that it is looked up once.
         ledger: takes what is no array.
 
     Raises:
         ReadError: an array is damaged or has another number of rows.
     """
     table = _table(step)
+    _note_absent(step, table, cache, ledger)
     for home, group_name in GROUPS.items():
         group = step.group.group(group_name)
         if group is None:
             continue
         roles = _active(group)
         for entry, stored in _entries(group, home, table, ledger):
+            if table is None and not _at_all_times(step, stored, home, lattice):
+                reason = "has values for some times, and the file does not say for which"
+                ledger.dropped("field", f"{home}/{entry.name}", len(stored), reason)
+                continue
             if home == "global_data":
                 array = _field_array(step, stored)
                 if array is None and table is not None and entry in table[home]:
@@ -131,6 +144,78 @@ def _table(step: Step) -> dict[str, list[_Entry]] | None:
         }
     except (KeyError, TypeError, ValueError) as why:
         raise stored.error(f"meshkit's own table is damaged: {why}") from None
+
+
+def _note_absent(
+    step: Step, table: dict[str, list[_Entry]] | None, cache: Cache, ledger: Ledger
+) -> None:
+    """Say which arrays of points and cells other times have."""
+    if table is None or step.index is None:
+        return
+    if step.group.name not in cache.names:
+        cache.names[step.group.name] = _names_at_any_time(step)
+    for name in sorted(cache.names[step.group.name] - _names(step, table)):
+        reason = "absent at this time, other times have it"
+        ledger.dropped("field", name, 0, reason, loss=False)
+
+
+def _names_at_any_time(step: Step) -> frozenset[str]:
+    """The arrays that any time has; times that share a table are looked at once."""
+    starts = step.everywhere(f"FieldDataOffsets/{TABLE}")
+    times = [] if starts is None else np.unique(starts, return_index=True)[1].tolist()
+    found: frozenset[str] = frozenset()
+    for time in times:
+        other = replace(step, index=time)
+        found |= _names(other, _table(other) or {})
+    return found
+
+
+def _names(step: Step, table: dict[str, list[_Entry]]) -> frozenset[str]:
+    """The arrays of a time as reports name them: "point_data/p"."""
+    fields = step.group.group(GROUPS["global_data"])
+    stored = None if fields is None else fields.find(NAMES)
+    array = None if stored is None else _field_array(step, stored)
+    try:
+        said = {} if array is None else json_of(array)
+        return frozenset(
+            f"{home}/{said.get(home, {}).get(entry.dataset, {}).get('name', entry.name)}"
+            for home in ("point_data", "cell_data")
+            for entry in table.get(home, ())
+        )
+    except (AttributeError, TypeError, ValueError):  # `decoded` counts it
+        return frozenset()
+
+
+def _at_all_times(step: Step, stored: Stored, home: str, lattice: bool) -> bool:
+    """Whether a dataset has rows for every time.
+
+    VTK's writer appends rows, and where they begin, at times that have the array, and nothing at
+    others: then nobody can tell which rows are of which time.
+    """
+    if step.index is None:
+        return True
+    name = stored.name.rpartition("/")[2]
+    starts = step.everywhere(f"{GROUPS[home]}Offsets/{name}")
+    if starts is None:
+        return True
+    if len(starts) < step.count:
+        return False
+    last = int(starts.argmax())
+    rows = 1 if lattice and home != "global_data" else _rows(replace(step, index=last), home, name)
+    return int(starts[last]) + rows <= len(stored)
+
+
+def _rows(step: Step, home: str, name: str) -> int:
+    """How many rows an array has at a time."""
+    group = step.group
+    if home == "global_data":
+        size = step.said(f"FieldDataSizes/{name}", columns=2)
+        return 1 if size is None else size[1]
+    parts = step.parts(len(group.need("NumberOfPoints")))
+    if home == "point_data":
+        return sum(counts(group, "NumberOfPoints", parts))
+    holders = [group] if group.has("NumberOfCells") else [group.group(x) for x in POLY_GROUPS]
+    return sum(sum(counts(x, "NumberOfCells", parts)) for x in holders if x is not None)
 
 
 def _entries(

@@ -16,7 +16,7 @@ from meshkit.readers.vtk.arrays import compact, refuse_unsound
 from meshkit.readers.vtk.objects import lists_joined
 from meshkit.readers.vtk.parallel import united
 from meshkit.readers.vtk.poly import LISTS
-from meshkit.readers.vtkhdf.arrays import add_arrays
+from meshkit.readers.vtkhdf.arrays import POLY_GROUPS, add_arrays
 from meshkit.readers.vtkhdf.hdf5 import Group
 from meshkit.readers.vtkhdf.lattices import image, rectilinear, structured
 from meshkit.readers.vtkhdf.parts import Cache, Parts
@@ -26,7 +26,7 @@ from meshkit.readers.vtkhdf.steps import Step
 from meshkit.report import Ledger
 
 # The groups of poly data's cells, in the order of its cell data and of vtk's four lists.
-_POLY_GROUPS: Final = dict(zip(("Vertices", "Lines", "Polygons", "Strips"), LISTS, strict=True))
+_POLY_GROUPS: Final = dict(zip(POLY_GROUPS, LISTS, strict=True))
 
 
 def data_set(group: Group, index: int | None, cache: Cache, ledger: Ledger) -> VtkData:
@@ -49,7 +49,7 @@ def data_set(group: Group, index: int | None, cache: Cache, ledger: Ledger) -> V
     parts = [
         replace(part, point_arrays={}, cell_arrays={}, field_arrays={}) for part in geometry.parts
     ]
-    add_arrays(step, parts, geometry.starts, geometry.lattice, ledger)
+    add_arrays(step, parts, geometry.starts, geometry.lattice, cache, ledger)
     for part in parts:
         refuse_unsound(part, group.path)
     fields = parts[0].field_arrays

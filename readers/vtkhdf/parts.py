@@ -22,9 +22,10 @@ class Parts:
 
 @dataclass
 class Cache:
-    """The points and cells that were read last: at most times they stay."""
+    """The points and cells that were read last, by data set: at most times they stay."""
 
     held: dict[str, Parts] = field(default_factory=dict)
+    names: dict[str, frozenset[str]] = field(default_factory=dict)  # of arrays, at any time
 
     def get(self, group: Group, key: tuple[Any, ...], make: Callable[[], Parts]) -> Parts:
         """Those of a group, read anew if they stand elsewhere now."""

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
 from meshkit.readers.vtkhdf.hdf5 import Group
 from meshkit.readers.vtkhdf.stored import Stored
+
+Numbers = NDArray[Any]
 
 _STEPS = "Steps"
 
@@ -71,6 +76,17 @@ class Step:
                 expected=f"at most {total} parts",
             )
         return range(begin, begin + count)
+
+    def everywhere(self, name: str) -> Numbers | None:
+        """What the group of times says for each time, first column; None where it says nothing.
+
+        Fewer numbers than times mean that it does not say it for all.
+        """
+        steps = self.steps
+        at = None if steps is None else _below(steps, name)
+        if at is None or at.dtype.kind not in "iu" or len(at.shape) > 2:
+            return None
+        return at.read(0, min(len(at), self.count)).reshape(-1, math.prod(at.shape[1:]))[:, 0]
 
 
 def _below(group: Group, name: str) -> Stored | None:

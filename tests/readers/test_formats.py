@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -152,6 +153,22 @@ def test_a_directory_a_missing_file_and_no_name_at_all(tmp_path: Path) -> None:
         read(tmp_path / "file" / "it.vtu")
     with pytest.raises(ReadError, match="is no name of a file"):
         read("a\0b.vtu")
+
+
+@pytest.mark.parametrize("given", [None, b"a.vtu", 3, ["a.vtu"]], ids=str)
+def test_what_is_no_path(given: Any) -> None:
+    for door in (read, read_series, lambda path: write(surface(), path)):
+        with pytest.raises(MeshError, match=r"expected a path as text or pathlib\.Path, found"):
+            door(given)
+
+
+def test_what_is_no_time_or_no_name_of_a_format(tmp_path: Path) -> None:
+    """Said before anything is read."""
+    for time in (None, True, "now", b"last", [1]):
+        with pytest.raises(MeshError, match="time: expected 'first', 'last', a step"):
+            read(tmp_path / "not there", time=time)
+    with pytest.raises(UnknownFormat, match="format is 3; expected a name, or None"):
+        read(tmp_path / "a.vtu", format=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

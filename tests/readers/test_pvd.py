@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -95,6 +96,35 @@ def test_only_the_files_of_the_time_are_read(flow: Path) -> None:
     assert series[2].n_cells == 48
     with pytest.raises(ReadError, match=r"a\.vtu"):
         series[0]
+
+
+def test_a_file_that_has_gone_spoils_its_own_time_only(flow: Path) -> None:
+    (flow.parent / "data" / "b.vtu").unlink()
+    series = read_series(flow)
+    assert series.times == (0.0, 0.1, 2.5)
+    assert series[0].n_cells == 6 and series[2].n_cells == 48
+    assert read(flow).info.time == 2.5
+    with pytest.raises(ReadError, match=r"a <DataSet> is missing: 'data\\\\b\.vtu'"):
+        series[1]
+    missing = [e.name for e in series[0].info.report.dropped if e.what == "field"]
+    assert missing == ["point_data/q"]
+
+
+def test_nothing_is_opened_before_a_time_is_asked_for(
+    flow: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = Path.open
+
+    def seen(self: Path, *args: Any, **more: Any) -> Any:
+        asked.append(self.name)
+        return real(self, *args, **more)
+
+    monkeypatch.setattr(Path, "open", seen)
+    series = read_series(flow)
+    assert set(asked) == {"flow.pvd"}
+    series[1]
+    assert "b.vtu" in asked
 
 
 def test_without_times_it_is_one_mesh(tmp_path: Path) -> None:
@@ -266,7 +296,7 @@ def test_a_series_that_breaks_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 def refused(path: Path, match: str) -> None:
-    for door in (read, read_series):
+    for door in (read, lambda path: list(read_series(path))):
         with pytest.raises(ReadError, match=match) as caught:
             door(path)
         assert str(caught.value).startswith(f"{path}: ")

@@ -478,6 +478,38 @@ def test_polyhedra_that_come_and_go_by_vtk(tmp_path: Path) -> None:
         assert float(cell_measures(series[k]).sum()) == pytest.approx(volume, abs=1e-12)
 
 
+@pytest.mark.parametrize("times", [(0, 1), (1, 2), (1,), (0, 2), ()], ids=str)
+@pytest.mark.parametrize("kind", ["grid", "poly", "image"])
+def test_an_array_that_vtk_wrote_at_some_times(
+    kind: str, times: tuple[int, ...], tmp_path: Path
+) -> None:
+    """The file does not say at which: it is counted as lost, and never taken for another time's."""
+
+    def make(k: int) -> Any:
+        plain = {
+            "grid": plain_vtk(kuhn_cube(1 + k)),
+            "poly": poly_of([0, 1, 2]),
+            "image": image_of(),
+        }
+        data = plain[kind]
+        for attributes, n in (
+            (data.GetPointData(), data.GetNumberOfPoints()),
+            (data.GetCellData(), data.GetNumberOfCells()),
+        ):
+            attributes.AddArray(numbers("always", np.arange(float(n)) + k))
+            if k in times:
+                attributes.AddArray(numbers("q", np.arange(float(n)) + 100 * k))
+        return data
+
+    series = read_series(saved_series(make, [0.0, 1.0, 2.0], tmp_path / "a.vtkhdf"))
+    for k, mesh in enumerate(series):
+        assert mesh.point_data["always"].tolist() == [i + k for i in range(mesh.n_points)]
+        assert mesh.cell_data["always"].tolist() == [i + k for i in range(mesh.n_cells)]
+        assert "q" not in mesh.point_data.keys() and "q" not in mesh.cell_data.keys()
+        lost = [e.name for e in mesh.info.report.losses]
+        assert lost == (["point_data/q", "cell_data/q"] if times else [])
+
+
 def test_times_that_repeat_are_numbered(tmp_path: Path) -> None:
     # VTK's writer keeps times as float32, so that steps of 1e-9 are one.
     file = tmp_path / "a.vtkhdf"
@@ -505,6 +537,7 @@ def test_descending_times_are_put_in_order(tmp_path: Path) -> None:
 # --- our own files --------------------------------------------------------------------------------
 
 
+@settings(max_examples=200)
 @given(mesh=random_meshes())
 def test_anything_comes_back_and_vtk_sees_it(
     mesh: Mesh, tmp_path_factory: pytest.TempPathFactory
@@ -594,6 +627,48 @@ def test_any_series_comes_back_and_vtk_sees_it(
         assert_vtk_sees(timed[k], by_vtk(file, k), more=True)
 
 
+@pytest.mark.parametrize("kind", ["static", "moving", "changing"])
+def test_vtk_has_each_time_by_its_value(kind: str, tmp_path: Path) -> None:
+    from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline as Pipeline
+    from vtkmodules.vtkIOHDF import vtkHDFReader
+
+    times = [0.1, 0.1 + 1e-12, 1 / 3, 2.5e300]
+    meshes = []
+    for k, time in enumerate(times):
+        cube = kuhn_cube(2)
+        mesh = cube.replace(points=cube.points * (k + 1)) if kind == "moving" else cube
+        if kind == "changing":
+            mesh = [kuhn_cube(1), hanging_polyhedron(), one_of_each(), cube][k]
+        n, m = mesh.n_points, mesh.n_cells
+        mesh = mesh.with_data(
+            point={"T": torch.randn(n, dtype=torch.float64), "a/b [é]": torch.randn(n, 3)},
+            cell={"p.x": torch.randn(m), "mat": [f"air {(i + k) % 3}" for i in range(m)]},
+            global_={"words": [f"w{k}", "x"], "v": torch.arange(3.0) + k},
+        )
+        meshes.append(mesh.replace(info=mesh.info.replace(time=time)))
+    write(MeshSeries.of(meshes), tmp_path / "a.vtkhdf")
+    for mesh, time in zip(meshes, times, strict=True):
+        reader = vtkHDFReader()
+        reader.SetFileName(str(tmp_path / "a.vtkhdf"))
+        reader.UpdateInformation()
+        assert reader.GetOutputInformation(0).Get(Pipeline.TIME_STEPS()) == tuple(times)
+        reader.UpdateTimeStep(time)
+        seen = seen_by_vtk(reader.GetOutput())
+        assert np.array_equal(seen["points"], mesh.points)
+        assert seen["types"] == mesh.cells.types.tolist()
+        points, cells, field = seen["point_data"], seen["cell_data"], seen["global_data"]
+        assert set(points) == {"T", "a%2Fb [é]"} and set(cells) == {"p.x", "mat"}
+        assert np.array_equal(points["T"], mesh.point_data["T"])
+        assert np.array_equal(points["a%2Fb [é]"], mesh.point_data["a/b [é]"])
+        assert np.array_equal(cells["p.x"], mesh.cell_data["p.x"])
+        words = field["meshkit_words cell_data mat"]
+        k = times.index(time)
+        said = [f"air {(i + k) % 3}" for i in range(mesh.n_cells)]
+        assert [words[i] for i in cells["mat"].tolist()] == said
+        assert list(field["words"]) == [f"w{k}", "x"]
+        assert np.array_equal(np.ravel(field["v"]), mesh.global_data["v"])
+
+
 def moving(n: int = 5) -> list[Mesh]:
     """A cube whose points, fields and regions differ in what changes over time."""
     cube = kuhn_cube(3)
@@ -628,17 +703,20 @@ def test_what_stays_is_written_and_read_once(tmp_path: Path) -> None:
 
 def test_a_field_that_is_absent_at_times(tmp_path: Path) -> None:
     cube = cube_hexes(1)
-    fields = [{"p": torch.ones(8)}, {}, {"p": torch.full((8,), 2.0), "q": torch.arange(8)}]
+    fields = [{"p": torch.ones(8)}, {}, {"p": torch.full((8,), 2.0), "a/b": torch.arange(8)}]
     meshes = [
         cube.replace(point_data=data, info=MeshInfo(time=float(k))) for k, data in enumerate(fields)
     ]
     write(MeshSeries.of(meshes), tmp_path / "a.vtkhdf")
     series = read_series(tmp_path / "a.vtkhdf")
-    assert [sorted(m.point_data.keys()) for m in series] == [["p"], [], ["p", "q"]]
+    assert [sorted(m.point_data.keys()) for m in series] == [["p"], [], ["a/b", "p"]]
+    absent = [[e.name for e in m.info.report.dropped if e.what == "field"] for m in series]
+    assert absent == [["point_data/a/b"], ["point_data/a/b", "point_data/p"], []]
+    assert all(m.info.report.lossless for m in series)
     # Other programs find NaN and -1 where there is nothing.
     seen = seen_by_vtk(by_vtk(tmp_path / "a.vtkhdf", 1))["point_data"]
     assert np.isnan(seen["p"]).all()
-    assert seen["q"].tolist() == [-1] * 8
+    assert seen["a%2Fb"].tolist() == [-1] * 8
 
 
 def test_what_another_program_adds_is_read_too(tmp_path: Path) -> None:
