@@ -90,7 +90,7 @@ def block_of(
         if len(grids) != 1:
             raise markup.error(f"holds {len(grids)} <{_KIND}>", expected="one")
         for section in (*markup.root.all("FieldData"), *grids[0].all("FieldData")):
-            for key, array in field_arrays(markup, section).items():
+            for key, array in field_arrays(markup, section, ledger).items():
                 own.setdefault(key, array)
     return Block(name, below=_below(path, grids[0], ledger, (*above, here), own))
 

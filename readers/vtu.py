@@ -15,7 +15,7 @@ from meshkit.report import Ledger
 def read(path: Path, ledger: Ledger) -> Mesh:
     """Points, cells and all arrays; pieces follow each other in their order.
 
-    Ids are int32 where they fit. Arrays share the memory that vtk read them into.
+    Ids are int32 where they fit. Data go from the file straight into the tensors' memory.
 
     Raises:
         ReadError: the file is damaged; the message names the array or the piece.

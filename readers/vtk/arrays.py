@@ -21,6 +21,34 @@ ROLES: Final = frozenset(
 )
 """What VTK can declare an array as, and `FieldInfo.kind` says."""
 
+ATTRIBUTES: Final = {
+    "scalars": "Scalars",
+    "vectors": "Vectors",
+    "normals": "Normals",
+    "tcoords": "TCoords",
+    "tensors": "Tensors",
+    "global_ids": "GlobalIds",
+    "pedigree_ids": "PedigreeIds",
+    "edge_flag": "EdgeFlag",
+    "tangents": "Tangents",
+    "rational_weights": "RationalWeights",
+    "degrees": "HigherOrderDegrees",
+    "process_ids": "ProcessIds",
+}
+"""What VTK's files call the roles of arrays, in the order of vtkDataSetAttributes."""
+
+ATTRIBUTE_WIDTHS: Final = {
+    "vectors": (3,),
+    "normals": (3,),
+    "tcoords": (1, 2, 3),
+    "tensors": (6, 9),
+    "global_ids": (1,),
+    "edge_flag": (1,),
+    "tangents": (3,),
+    "degrees": (3,),
+}
+"""How many components VTK accepts of an array that is declared as such; of others any number."""
+
 _WINDOW: Final = 1 << 15
 
 

@@ -17,16 +17,14 @@ from meshkit.celltypes import POLYHEDRON
 from meshkit.info import Grid
 from meshkit.readers.lattice import lattice_cells, lattice_counts
 from meshkit.readers.vtk import VtkArray, VtkData
+from meshkit.readers.vtk.arrays import ATTRIBUTE_WIDTHS, ATTRIBUTES
 from meshkit.readers.vtk.poly import LISTS, sorted_by_list, types_of_list, unsorted
 from meshkit.report import Ledger
 
 Numbers = NDArray[Any]
 
 # vtkDataSetAttributes::AttributeTypes, by number.
-_ROLES: Final = (
-    *("scalars", "vectors", "normals", "tcoords", "tensors", "global_ids", "pedigree_ids"),
-    *("edge_flag", "tangents", "rational_weights", "degrees", "process_ids"),
-)
+_ROLES: Final = tuple(ATTRIBUTES)
 
 # vtkType.h, and vtkDataSetAttributes::HIDDENCELL.
 VTK_FLOAT: Final = 10
@@ -68,7 +66,7 @@ def from_vtk(dataset: Any, ledger: Ledger) -> VtkData:
 
 
 def _count_changes(dataset: Any, data: VtkData, ledger: Ledger) -> None:
-    """Points that were whole numbers, and cells of a lattice that are hidden."""
+    """Points that were whole numbers, and hidden cells."""
     points = dataset.GetPoints() if dataset.IsA("vtkPointSet") else None
     if (
         points is not None
@@ -76,6 +74,11 @@ def _count_changes(dataset: Any, data: VtkData, ledger: Ledger) -> None:
         and len(data.points)
     ):
         ledger.converted("points", "", len(data.points), "whole numbers as float64")
+    count_hidden(data, ledger)
+
+
+def count_hidden(data: VtkData, ledger: Ledger) -> None:
+    """Cells of a lattice that are hidden."""
     marks = data.cell_arrays.get("vtkGhostType")
     if data.grid is not None and marks is not None and not isinstance(marks.values, list):
         hidden = int(((marks.values.astype(np.int64) & _HIDDEN) != 0).sum())
@@ -424,8 +427,8 @@ def _declare(attributes: Any, array: Any, role: int) -> None:
 
     if role != vtkDataSetAttributes.PEDIGREEIDS and not array.IsA("vtkDataArray"):
         return
-    wanted = {1: (3,), 2: (3,), 3: (1, 2, 3), 4: (6, 9), 5: (1,), 7: (1,), 8: (3,), 10: (3,)}
-    if array.GetNumberOfComponents() in wanted.get(role, (array.GetNumberOfComponents(),)):
+    width = array.GetNumberOfComponents()
+    if width in ATTRIBUTE_WIDTHS.get(_ROLES[role], (width,)):
         attributes.SetActiveAttribute(array.GetName(), role)
 
 

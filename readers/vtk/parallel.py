@@ -46,7 +46,7 @@ def read_pieces(path: Path, kind: str, ledger: Ledger) -> VtkData:
         grid = grids[0]
         own: dict[str, VtkArray] = {}
         for section in grid.all("FieldData"):
-            own |= field_arrays(markup, section)
+            own |= field_arrays(markup, section, ledger)
     pieces = grid.all("Piece")
     if not pieces:
         raise ReadError(path, f"<{kind}> names no <Piece>")

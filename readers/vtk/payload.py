@@ -5,26 +5,28 @@ binary ones perhaps in compressed blocks. Uncompressed: the number of bytes, the
 one base64 text. Compressed: number of blocks, size of a block, size of a partial last block (0:
 none), compressed size of each, in one base64 text; then the blocks, in a second.
 
-Everything is compared with the size of the file before anything is made of it.
+Everything is compared with the size of the file before memory is taken for it, and goes from the
+file straight into the array that is handed out, window by window.
 
 Source: VTK File Formats (XML).
 """
 
 from __future__ import annotations
 
-import base64
-import lzma
-import zlib
+import binascii
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from meshkit.errors import ReadError
 from meshkit.readers.ascii_numbers import BadNumber, blank, parsed
+from meshkit.readers.vtk.compression import COMPRESSORS
 from meshkit.readers.vtk.markup import Element, Markup
-from meshkit.readers.vtk.messages import vtk_messages
 
 Numbers = NDArray[Any]
 
@@ -34,20 +36,19 @@ DTYPES: Final = {
     },
     "Float32": "f4",
     "Float64": "f8",
-    "Bit": "u1",
+    "Bit": "?",
 }
 """The types of numbers, as numpy names them without the byte order; bits come 8 in a byte."""
 
 TEXT: Final = "String"
 
-# The most that one compressed byte can stand for; a greater claim is a broken header.
-_RATIOS: Final = {
-    "vtkZLibDataCompressor": 1040,
-    "vtkLZ4DataCompressor": 256,
-    "vtkLZMADataCompressor": 1 << 14,
-}
-_WINDOW: Final = 1 << 22
-_ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+# How much text, and how many bytes to be changed, are in work at once: what the caches hold.
+_TEXT_WINDOW: Final = 1 << 20
+_STEP: Final = 1 << 20
+_CACHED: Final = 1 << 16
+
+Bounds = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class _Blocks:
     data: _Stretch
     skip: int  # bytes of header in front, in the same base64 text
     size: int = 0  # of a block, uncompressed; 0: not compressed
-    compressed: Numbers | None = None  # size of each block
+    ends: Numbers | None = None  # [n_blocks + 1], where compressed blocks begin and end
 
 
 class Payload:
@@ -95,10 +96,10 @@ class Payload:
         self._order, self._width = order, width
         self._header = np.dtype(f"{order}u{width}")
         compressor = said.get("compressor", "")
-        if compressor and compressor not in _RATIOS:
+        if compressor and compressor not in COMPRESSORS:
             raise markup.error(
                 f"compressor {compressor[:60]!r} is unknown",
-                expected=f"one of {', '.join(_RATIOS)}",
+                expected=f"one of {', '.join(COMPRESSORS)}",
             )
         self._compressor = compressor
         self._known_blocks: dict[int, _Blocks] = {}
@@ -126,92 +127,160 @@ class Payload:
             )
         return np.dtype(DTYPES[name])
 
-    def check(self, element: Element, count: int, place: str) -> None:
-        """Refuse an array that does not hold exactly `count` values.
-
-        Raises:
-            ReadError: it holds more or fewer, or its data are not there.
-        """
-        found = self.count(element, place, count)
-        if found != count:
-            what = "texts" if self.dtype(element, place) is None else "values"
-            raise self.markup.error(f"holds {found} {what}", place=place, expected=str(count))
-
-    def count(self, element: Element, place: str, wanted: int | None = None) -> int:
-        """How many values an array holds; bits are taken to be as many as wanted if they can be.
+    def count(self, element: Element, place: str) -> int:
+        """How many values an array holds; of bits, as many as its bytes can hold.
 
         Raises:
             ReadError: its data are not there.
         """
         dtype = self.dtype(element, place)
         if dtype is None:
-            return self._count_texts(element, place)
+            return len(self.texts(element, place))
         if self._is_ascii(element, place):
-            if dtype.kind == "u" or (dtype.kind == "i" and dtype.itemsize < 4):
-                self._refuse_wrapped(element, dtype, place)
-            return sum(words for _, words in self._words(element))
+            return sum(_words(text) for text in self._texts(element, place))
         n_bytes = self._located(element, place).n_bytes
-        if element.attributes["type"] == "Bit":
-            return wanted if wanted is not None and (wanted + 7) // 8 == n_bytes else 8 * n_bytes
+        if dtype == np.bool_:
+            return 8 * n_bytes
         if n_bytes % dtype.itemsize:
             raise self.markup.error(
                 f"holds {n_bytes} bytes", place=place, expected=f"a multiple of {dtype.itemsize}"
             )
         return n_bytes // dtype.itemsize
 
-    def values(self, element: Element, place: str) -> Numbers:
-        """All numbers of an array, flat, in native byte order (not for bits and texts).
+    def numbers(self, element: Element, place: str, count: int | None = None) -> Numbers:
+        """All numbers of an array, flat, in native byte order; bits as booleans.
+
+        Args:
+            element: the array.
+            place: what messages call it.
+            count: how many there must be.
 
         Raises:
-            ReadError: its data are not there, or are no such numbers.
+            ReadError: its data are not there, are more or fewer, or are no such numbers.
         """
         dtype = self.dtype(element, place)
         if dtype is None:
             raise self.markup.error("holds texts", place=place, expected="numbers")
-        if self._is_ascii(element, place):
-            return self._parsed(element, dtype, place)
-        self.count(element, place)
-        raw = self._decoded(element, place)
-        return np.frombuffer(raw, dtype.newbyteorder(self._order)).astype(dtype, copy=False)
+        count = self._counted(element, place, dtype, count)
+        if dtype == np.bool_ and not self._is_ascii(element, place):
+            packed = np.empty((count + 7) // 8, np.uint8)
+            self._put(element, place, packed, packed.dtype)
+            return np.unpackbits(packed, count=count).view(np.bool_)
+        out = np.empty(count, dtype)
+        self._put(element, place, out, dtype)
+        return out
 
-    def texts(self, element: Element, place: str) -> list[str]:
+    def whole_numbers(self, element: Element, place: str, out: Numbers) -> Bounds:
+        """Put an array of as many whole numbers into `out`, of int32 or int64.
+
+        Returns:
+            The least and the greatest of them. Where int32 cannot hold these, `out` is wrong.
+
+        Raises:
+            ReadError: its data are not there, are more or fewer, or are no whole numbers.
+        """
+        dtype = self.dtype(element, place)
+        if dtype is None or dtype.kind not in "iu":
+            raise self.markup.error(
+                f"is of type {element.attributes['type']}", place=place, expected="whole numbers"
+            )
+        self._counted(element, place, dtype, len(out))
+        found = self._put(element, place, out, dtype, bounded=True)
+        return min((low for low, _ in found), default=0), max((top for _, top in found), default=0)
+
+    def texts(self, element: Element, place: str, count: int | None = None) -> list[str]:
         """All texts of an array; bytes that are no UTF-8 become lone surrogates.
 
         Raises:
-            ReadError: its data are not there, or the last text is cut off.
+            ReadError: its data are not there, or the last text is cut off, or others are there
+                than `count` texts.
         """
-        self._count_texts(element, place)
         if self._is_ascii(element, place):
-            raw = (self._codes(element, place) % 256).astype(np.uint8).tobytes()
+            n = sum(_words(text) for text in self._texts(element, place))
+            codes = np.empty(n, np.int64)
+            self._put_words(element, place, codes, codes.dtype)
+            if len(codes) and (codes.min() < -128 or codes.max() > 255):
+                raise self.markup.error(
+                    "its texts are no bytes", place=place, expected="-128 to 255"
+                )
+            raw = codes.astype(np.uint8).tobytes()
         else:
-            raw = bytes(self._decoded(element, place))
-        return [text.decode("utf-8", "surrogateescape") for text in raw.split(b"\0")[:-1]]
+            into = np.empty(self._located(element, place).n_bytes, np.uint8)
+            self._put(element, place, into, into.dtype)
+            raw = into.tobytes()
+        if raw and not raw.endswith(b"\0"):
+            raise self.markup.error("its last text is cut off", place=place)
+        found = [text.decode("utf-8", "surrogateescape") for text in raw.split(b"\0")[:-1]]
+        if count is not None and len(found) != count:
+            raise self.markup.error(f"holds {len(found)} texts", place=place, expected=str(count))
+        return found
 
-    def misread(self, element: Element, place: str) -> bool:
-        """Whether vtk would read these numbers wrongly: -inf in ascii becomes +inf."""
-        dtype = self.dtype(element, place)
-        if dtype is None or dtype.kind != "f" or not self._is_ascii(element, place):
-            return False
-        body = self.markup.body(element)
-        return any(self.markup.data.find(letter, *body) >= 0 for letter in (b"i", b"I"))
+    def _counted(
+        self, element: Element, place: str, dtype: np.dtype[Any], count: int | None
+    ) -> int:
+        """How many values there are, or `count`, if there can be as many."""
+        if count is None:
+            return self.count(element, place)
+        if self._is_ascii(element, place):
+            start, stop = self.markup.body(element)
+            right = count <= (stop - start + 1) // 2  # all of them are counted as they are read
+        elif dtype == np.bool_:
+            right = (count + 7) // 8 == self._located(element, place).n_bytes
+        else:
+            right = count == self.count(element, place)
+        if not right:
+            raise self._wrong_count(element, place, count)
+        return count
 
-    def recoded(self, element: Element, place: str, **changed: str) -> tuple[int, int, bytes]:
-        """The edit that makes base64 of an array in ascii, as binary ones in this file are.
+    def _wrong_count(self, element: Element, place: str, count: int) -> ReadError:
+        found = self.count(element, place)
+        return self.markup.error(f"holds {found} values", place=place, expected=str(count))
 
-        Raises:
-            ReadError: it holds something else than numbers.
+    def _put(
+        self,
+        element: Element,
+        place: str,
+        out: Numbers,
+        dtype: np.dtype[Any],
+        bounded: bool = False,
+    ) -> list[Bounds]:
+        """Put all values, which are of this dtype in the file, into an array of as many.
+
+        Returns:
+            Bounds of some and of the others, where they are asked for.
         """
-        values = self.values(element, place)
-        raw = values.astype(values.dtype.newbyteorder(self._order)).tobytes()
-        if not self._compressor or not raw:
-            words = [len(raw)] if not self._compressor else [0, 0, 0]
-            text = base64.b64encode(np.array(words, self._header).tobytes() + raw)
-        else:
-            block = self._compressed(raw)
-            head = np.array([1, len(raw), 0, len(block)], self._header).tobytes()
-            text = base64.b64encode(head) + base64.b64encode(block)
-        stop = self.markup.body(element)[1]
-        return element.start, stop, element.start_tag(format="binary", **changed) + text
+        if self._is_ascii(element, place):
+            return self._put_words(element, place, out, dtype)
+        blocks = self._located(element, place)
+        swapped = dtype.itemsize > 1 and not np.dtype(dtype.newbyteorder(self._order)).isnative
+        plain = out.dtype == dtype
+        target = out.view(np.uint8) if plain else None
+
+        def work(first: int, stop: int) -> Bounds:
+            raw = np.empty(stop - first, np.uint8) if target is None else target[first:stop]
+            self._decode(blocks, first, raw, place)
+            values = raw.view(dtype)
+            if swapped:
+                values.byteswap(inplace=True)
+            if not plain:
+                out[first // dtype.itemsize : stop // dtype.itemsize] = values
+            return (int(values.min()), int(values.max())) if bounded else (0, 0)
+
+        step = blocks.n_bytes
+        if blocks.ends is not None:  # as many blocks as make whole values, and some more
+            step = blocks.size * dtype.itemsize * max(_STEP // (blocks.size * dtype.itemsize), 1)
+        elif blocks.data.base64 or swapped or bounded or not plain:
+            step = _STEP
+        spans = [
+            (first, min(first + step, blocks.n_bytes))
+            for first in range(0, blocks.n_bytes, max(step, 1))
+        ]
+        slow = blocks.ends is not None and COMPRESSORS[self._compressor].slow
+        threads = min(torch.get_num_threads(), len(spans)) if slow else 1
+        if threads <= 1:
+            return [work(*span) for span in spans]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda span: work(*span), spans))
 
     # --- text ------------------------------------------------------------------------------------
 
@@ -228,51 +297,44 @@ class Payload:
             )
         return form == "ascii"
 
-    def _words(self, element: Element) -> Iterator[tuple[Numbers, int]]:
-        """The text of an array in windows, and how many words begin in each."""
+    def _texts(self, element: Element, place: str) -> Iterator[bytes]:
+        """The text of an array in parts that end where words end."""
         start, stop = self.markup.body(element)
-        before = True
-        for at in range(start, stop, _WINDOW):
-            raw = np.frombuffer(self.markup.data[at : min(at + _WINDOW, stop)], np.uint8)
-            space = blank(raw)
-            begins = ~space[1:] & space[:-1]
-            yield raw, int(np.count_nonzero(begins)) + int(before and not space[0])
-            before = bool(space[-1])
+        while start < stop:
+            text = self.markup.data.read(start, min(start + _TEXT_WINDOW, stop))
+            if start + len(text) < stop:
+                text = text[: 1 + max(text.rfind(x) for x in (b" ", b"\n", b"\t", b"\r"))]
+            if not text:
+                raise self.markup.error(
+                    f"a word of more than {_TEXT_WINDOW} letters", place=place, expected="numbers"
+                )
+            yield text
+            start += len(text)
 
-    def _parsed(self, element: Element, dtype: np.dtype[Any], place: str) -> Numbers:
-        start, stop = self.markup.body(element)
-        count = sum(words for _, words in self._words(element))
-        try:
-            return parsed(self.markup.data[start:stop], count, dtype)
-        except BadNumber as why:
-            raise self.markup.error(
-                f"word {why.index} is {why.word!r}", place=place, expected=f"a number of {dtype}"
-            ) from None
-
-    def _refuse_wrapped(self, element: Element, dtype: np.dtype[Any], place: str) -> None:
-        """Refuse whole numbers that vtk would wrap around: it reads them wider and cuts."""
-        start, stop = self.markup.body(element)
-        if dtype.itemsize < 4 or self.markup.data.find(b"-", start, stop) >= 0:
-            self._parsed(element, dtype, place)
-
-    def _codes(self, element: Element, place: str) -> Numbers:
-        """The bytes of texts that are written as numbers, signed or not."""
-        codes = self._parsed(element, np.dtype(np.int64), place)
-        if len(codes) and (codes.min() < -128 or codes.max() > 255):
-            raise self.markup.error("its texts are no bytes", place=place, expected="-128 to 255")
-        return codes
-
-    def _count_texts(self, element: Element, place: str) -> int:
-        """Each text ends with a zero; nothing may follow the last."""
-        if self._is_ascii(element, place):
-            codes = self._codes(element, place)
-            ends, closed = int((codes == 0).sum()), len(codes) == 0 or codes[-1] == 0
-        else:
-            raw = bytes(self._decoded(element, place))
-            ends, closed = raw.count(b"\0"), raw.endswith(b"\0") or not raw
-        if not closed:
-            raise self.markup.error("its last text is cut off", place=place)
-        return ends
+    def _put_words(
+        self, element: Element, place: str, out: Numbers, dtype: np.dtype[Any]
+    ) -> list[Bounds]:
+        at, bounds = 0, []
+        kind = np.dtype(np.uint8) if dtype == np.bool_ else dtype
+        for text in self._texts(element, place):
+            n = _words(text)
+            if at + n > len(out):
+                raise self._wrong_count(element, place, len(out))
+            try:
+                values = parsed(text, n, kind)
+            except BadNumber as why:
+                raise self.markup.error(
+                    f"word {at + why.index} is {why.word!r}",
+                    place=place,
+                    expected=f"a number of {dtype}",
+                ) from None
+            out[at : at + n] = values
+            if n and kind.kind in "iu":
+                bounds.append((int(values.min()), int(values.max())))
+            at += n
+        if at != len(out):
+            raise self._wrong_count(element, place, len(out))
+        return bounds
 
     # --- binary ----------------------------------------------------------------------------------
 
@@ -286,37 +348,31 @@ class Payload:
     def _located_anew(self, element: Element, place: str) -> _Blocks:
         stretch = self._stretch(element, place)
         if not self._compressor:
-            head = self._header_words(stretch, 0, 1, place)
-            n_bytes = int(head[0])
+            n_bytes = int(self._header_words(stretch, 1, place)[0])
             self._need(stretch, self._width + n_bytes, f"{n_bytes} bytes", place)
-            blocks = _Blocks(n_bytes, stretch, self._width)
-        else:
-            n = int(self._header_words(stretch, 0, 1, place)[0])
-            self._need(stretch, (3 + n) * self._width, f"{n} blocks", place)
-            words = self._header_words(stretch, 0, 3 + n, place)
-            size, partial = int(words[1]), int(words[2])
-            after = stretch.start + stretch.length((3 + n) * self._width)
-            data = _Stretch(after, stretch.stop, stretch.base64)
-            compressed = words[3:]
-            most = _RATIOS[self._compressor]
-            # Sums of such sizes cannot overflow, and no block can be larger than its bytes allow.
-            fits = n == 0 or int(compressed.max()) <= data.stop - data.start
-            total = int(compressed.sum(dtype=np.uint64)) if fits else 0
-            last = partial or size
-            if n and (
-                not fits
-                or size < 1
-                or partial > size
-                or (n > 1 and size > most * int(compressed[:-1].min()) + most)
-                or last > most * int(compressed[-1]) + most
-            ):
-                raise self.markup.error("the sizes of its blocks are impossible", place=place)
-            self._need(data, total, f"{total} bytes in {n} blocks", place)
-            n_bytes = size * (n - 1) + last if n else 0
-            blocks = _Blocks(n_bytes, data, 0, size, compressed)
-        if stretch.base64:
-            self._need_alphabet(stretch, blocks, place)
-        return blocks
+            return _Blocks(n_bytes, stretch, self._width)
+        n = int(self._header_words(stretch, 1, place)[0])
+        self._need(stretch, (3 + n) * self._width, f"{n} blocks", place)
+        words = self._header_words(stretch, 3 + n, place)
+        size, partial = int(words[1]), int(words[2])
+        after = stretch.start + stretch.length((3 + n) * self._width)
+        data = _Stretch(after, stretch.stop, stretch.base64)
+        compressed = words[3:]
+        most = COMPRESSORS[self._compressor].most
+        # Sums of such sizes cannot overflow, and no block can be larger than its bytes allow.
+        fits = n == 0 or int(compressed.max()) <= data.stop - data.start
+        last = partial or size
+        if n and (
+            not fits
+            or size < 1
+            or partial > size
+            or (n > 1 and size > most * int(compressed[:-1].min()) + most)
+            or last > most * int(compressed[-1]) + most
+        ):
+            raise self.markup.error("the sizes of its blocks are impossible", place=place)
+        ends = np.concatenate([[0], np.cumsum(compressed, dtype=np.int64)])
+        self._need(data, int(ends[-1]), f"{ends[-1]} bytes in {n} blocks", place)
+        return _Blocks(size * (n - 1) + last if n else 0, data, 0, size, ends)
 
     def _stretch(self, element: Element, place: str) -> _Stretch:
         if "offset" not in element.attributes:
@@ -343,83 +399,53 @@ class Payload:
                 expected=f"{stretch.length(n)} bytes of file, found {found}",
             )
 
-    def _header_words(self, stretch: _Stretch, first: int, n: int, place: str) -> Numbers:
-        """Some words of a header, as Python's order has them."""
-        self._need(stretch, (first + n) * self._width, "a header", place)
-        raw = self._read(stretch, (first + n) * self._width, place)
-        return np.frombuffer(raw, self._header)[first:].astype(self._header.newbyteorder("="))
+    def _header_words(self, stretch: _Stretch, n: int, place: str) -> Numbers:
+        """The first words of a header, in native byte order."""
+        self._need(stretch, n * self._width, "a header", place)
+        raw = self._bytes(stretch, 0, n * self._width, place)
+        return np.frombuffer(raw, self._header).astype(self._header.newbyteorder("="))
 
-    def _read(self, stretch: _Stretch, n: int, place: str) -> bytes:
-        """The first n bytes of data; the file has been found to hold them."""
-        raw = self.markup.data[stretch.start : stretch.start + stretch.length(n)]
+    def _bytes(self, stretch: _Stretch, first: int, stop: int, place: str) -> memoryview:
+        """Bytes of data from first up to stop; the file has been found to hold them."""
+        read = self.markup.data.read
         if not stretch.base64:
-            return raw
+            return memoryview(read(stretch.start + first, stretch.start + stop))
+        group = first // 3  # of three bytes in four letters
+        text = read(stretch.start + 4 * group, stretch.start + stretch.length(stop))
         try:
-            found = base64.b64decode(raw, validate=True)
-        except ValueError:
-            found = b""
-        if len(found) < n:
+            raw = binascii.a2b_base64(text, strict_mode=True)
+        except binascii.Error:
+            raw = b""
+        if len(raw) < stop - 3 * group:
             raise self.markup.error("its data are no base64", place=place)
-        return found[:n]
+        return memoryview(raw)[first - 3 * group : stop - 3 * group]
 
-    def _need_alphabet(self, stretch: _Stretch, blocks: _Blocks, place: str) -> None:
-        """Refuse what is no base64: VTK stops there, and takes what it has for the whole."""
-        total = blocks.skip + blocks.n_bytes
-        if blocks.compressed is not None:
-            total = int(blocks.compressed.sum(dtype=np.uint64))
-        data = blocks.data
-        stop = data.start + data.length(total)
-        padding = -total % 3
-        for at in range(data.start, stop - padding, _WINDOW):
-            raw = self.markup.data[at : min(at + _WINDOW, stop - padding)]
-            if raw.translate(None, _ALPHABET):
-                raise self.markup.error("its data are no base64", place=place)
+    def _decode(self, blocks: _Blocks, first: int, into: Numbers, place: str) -> None:
+        """Put bytes from `first` on into memory: as they were before base64 and compression."""
+        stop = first + len(into)
+        if blocks.ends is None:
+            if not blocks.data.base64:
+                self.markup.data.fill(blocks.data.start + blocks.skip + first, into)
+                return
+            found = self._bytes(blocks.data, blocks.skip + first, blocks.skip + stop, place)
+            into[:] = np.frombuffer(found, np.uint8)
+            return
+        undo = COMPRESSORS[self._compressor].undo
+        low, high = first // blocks.size, -(-stop // blocks.size)
+        ends = blocks.ends[low : high + 1].tolist()
+        raw = self._bytes(blocks.data, ends[0], ends[-1], place)
+        for i in range(high - low):
+            part = raw[ends[i] - ends[0] : ends[i + 1] - ends[0]]
+            if not undo(part, into[i * blocks.size : (i + 1) * blocks.size]):
+                raise self.markup.error(f"block {low + i} does not decompress", place=place)
 
-    def _decoded(self, element: Element, place: str) -> bytes | memoryview:
-        """The bytes of an array as they were before compression and base64."""
-        blocks = self._located(element, place)
-        if blocks.compressed is None:
-            raw = self._read(blocks.data, blocks.skip + blocks.n_bytes, place)
-            return memoryview(raw)[blocks.skip :]
-        sizes = blocks.compressed.tolist()
-        raw = self._read(blocks.data, sum(sizes), place)
-        parts, at, left = [], 0, blocks.n_bytes
-        for number, size in enumerate(sizes):
-            wanted = min(blocks.size, left)
-            part = self._uncompressed(raw[at : at + size], wanted)
-            if part is None or len(part) != wanted:
-                raise self.markup.error(f"block {number} does not decompress", place=place)
-            parts.append(part)
-            at, left = at + size, left - wanted
-        return b"".join(parts)
 
-    def _uncompressed(self, data: bytes, n: int) -> bytes | None:
-        """A block of n bytes; None where it is damaged."""
-        if self._compressor == "vtkZLibDataCompressor":
-            try:
-                return zlib.decompressobj().decompress(data, n)
-            except zlib.error:
-                return None
-        if self._compressor == "vtkLZMADataCompressor":
-            try:
-                return lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(data, n)
-            except lzma.LZMAError:
-                return None
-        from vtkmodules.vtkIOCore import vtkLZ4DataCompressor
-
-        out = bytearray(n)
-        with vtk_messages():
-            found = vtkLZ4DataCompressor().Uncompress(data, len(data), out, n)
-        return bytes(out) if found == n else None
-
-    def _compressed(self, raw: bytes) -> bytes:
-        """A block that `_uncompressed` undoes."""
-        if self._compressor == "vtkZLibDataCompressor":
-            return zlib.compress(raw)
-        if self._compressor == "vtkLZMADataCompressor":
-            return lzma.compress(raw, lzma.FORMAT_XZ)
-        from vtkmodules.vtkIOCore import vtkLZ4DataCompressor
-
-        lz4 = vtkLZ4DataCompressor()
-        out = bytearray(lz4.GetMaximumCompressionSpace(len(raw)))
-        return bytes(out[: lz4.Compress(raw, len(raw), out, len(out))])
+def _words(text: bytes) -> int:
+    """How many words a text holds."""
+    found = 0
+    before = True
+    for at in range(0, len(text), _CACHED):
+        space = blank(np.frombuffer(text, np.uint8, min(_CACHED, len(text) - at), at))
+        found += int(np.count_nonzero(space[:-1] & ~space[1:])) + int(before and not space[0])
+        before = bool(space[-1])
+    return found

@@ -1,28 +1,27 @@
-"""VTK's XML files through vtk's own classes: read after a preflight, and written."""
+"""VTK's XML files: read by our own parser, which damage cannot crash, and written through vtk."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Final
 
 import numpy as np
 
-from meshkit.errors import ReadError, WriteError
+from meshkit.errors import WriteError
 from meshkit.mesh import Mesh
-from meshkit.readers.lattice import lattice_counts
-from meshkit.readers.vtk import VtkArray, VtkData, from_mesh, to_mesh
+from meshkit.readers.vtk import MARKER, VtkArray, VtkData, from_mesh, to_mesh
 from meshkit.readers.vtk.arrays import refuse_unsound
 from meshkit.readers.vtk.joining import joined
 from meshkit.readers.vtk.markup import Element, Markup, opened
 from meshkit.readers.vtk.messages import vtk_messages
 from meshkit.readers.vtk.names import IN_XML, decoded, encoded
-from meshkit.readers.vtk.objects import arrays_of, from_vtk, to_poly, to_unstructured
+from meshkit.readers.vtk.objects import to_poly, to_unstructured
 from meshkit.readers.vtk.payload import Payload
-from meshkit.readers.vtk.preflight import ARRAYS, STRUCTURED, Declared, Piece, Plan, preflight
+from meshkit.readers.vtk.poly import unsorted
+from meshkit.readers.vtk.xml_arrays import Sections
+from meshkit.readers.vtk.xml_lattices import LATTICES, lattice_in
+from meshkit.readers.vtk.xml_pieces import is_empty, piece_of
 from meshkit.report import Ledger
-
-_NO_CAUSE: Final = "returned failure for request"
 
 
 def read_mesh(path: Path, kind: str, ledger: Ledger) -> Mesh:
@@ -41,90 +40,58 @@ def read_data(path: Path, kind: str, ledger: Ledger) -> VtkData:
         ReadError: the file is damaged; the message names the array or the piece.
     """
     with opened(path) as markup:
-        plan = preflight(markup, kind, ledger)
-        markup.release()
-        if plan.at_once or plan.kind in STRUCTURED:
-            data = _read(markup, plan, plan.pieces, ledger)
+        file = Sections(markup, Payload(markup), ledger)
+        grid = _grid(file, kind)
+        time = _last_time(file, grid)
+        fields = file.arrays(file.only(grid, "FieldData"))
+        file.wide = MARKER in fields  # what meshkit wrote comes back as it was
+        pieces = grid.all("Piece")
+        if kind in LATTICES:
+            data = lattice_in(file, kind, grid, pieces)
         else:
-            parts = [_read(markup, plan, [piece], ledger) for piece in plan.pieces]
-            for part in parts:
-                refuse_unsound(part, path)
+            full = [piece for piece in pieces if not is_empty(file, kind, piece)] or pieces[:1]
+            parts = [piece_of(file, kind, piece, i) for i, piece in enumerate(full)]
+            if len(parts) > 1:
+                for part in parts:
+                    refuse_unsound(part, path)
             data = joined(parts, [f"piece {i}" for i in range(len(parts))], ledger)
-    if plan.time is not None and "TimeValue" not in data.field_arrays:
-        data.field_arrays["TimeValue"] = VtkArray(np.array([[plan.time]]))
-    return decoded(data, ledger)
+    data.field_arrays = fields
+    if time is not None and "TimeValue" not in data.field_arrays:
+        data.field_arrays["TimeValue"] = VtkArray(np.array([[time]]))
+    return decoded(unsorted(data), ledger)
 
 
-def _read(markup: Markup, plan: Plan, pieces: list[Piece], ledger: Ledger) -> VtkData:
-    """What vtk makes of some pieces, held against what they declare."""
-    edits = plan.edits
-    if len(pieces) < len(plan.pieces):
-        kept = {id(piece) for piece in pieces}
-        edits = edits + [
-            markup.removed(piece.element) for piece in plan.pieces if id(piece) not in kept
-        ]
-    dataset = _by_vtk(markup.path, plan.kind, markup.edited(edits) if edits else None)
-    wanted = sum(p.n_points for p in pieces), sum(p.n_cells for p in pieces)
-    if plan.kind in STRUCTURED:  # pieces share the points between them
-        whole = markup.extent(plan.grid, "WholeExtent")
-        wanted = lattice_counts([b - a + 1 for a, b in zip(whole[::2], whole[1::2], strict=True)])
-    found = dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()
-    if found != wanted:
-        raise ReadError(
-            markup.path,
-            f"vtk read {found[0]} points and {found[1]} cells",
-            expected=f"{wanted[0]} and {wanted[1]}",
-        )
-    data = from_vtk(dataset, ledger)
-    if len(pieces) > 1 and plan.kind == "UnstructuredGrid":
-        _refuse_foreign_ids(data, pieces, markup.path)
-    for declared in [*pieces[0].arrays, *plan.fields]:
-        _need_delivered(data, declared, ledger)
-    return data
+def _grid(file: Sections, kind: str) -> Element:
+    """The element that holds the pieces; arrays elsewhere are counted."""
+    root = file.markup.root
+    found = root.attributes.get("type")
+    if found != kind:
+        raise file.fail(f"is of type {str(found)[:60]!r}", expected=repr(kind))
+    grid = file.only(root, kind)
+    if grid is None:
+        raise file.fail(f"holds no <{kind}>")
+    if not grid.all("Piece"):
+        raise file.fail(f"<{kind}> holds no <Piece>")
+    others = [child for child in root.children if child is not grid and child.tag != "AppendedData"]
+    for child in (*others, *grid.children):
+        if child.tag not in ("Piece", "FieldData") or child in others:
+            file.drop(child, "stands where no data are read")
+    return grid
 
 
-def _refuse_foreign_ids(data: VtkData, pieces: list[Piece], path: Path) -> None:
-    """Ids count within their piece; one beyond it would mean a point of the next."""
-    cell = point = 0
-    for number, piece in enumerate(pieces):
-        span = data.offsets[cell], data.offsets[cell + piece.n_cells]
-        ids = data.connectivity[span[0] : span[1]]
-        if len(ids) and (ids.min() < point or ids.max() >= point + piece.n_points):
-            bad = int(ids.min() if ids.min() < point else ids.max()) - point
-            raise ReadError(
-                path,
-                f"point id {bad}",
-                place=f"cells of piece {number}",
-                expected=f"ids from 0 to {piece.n_points - 1}",
-            )
-        cell, point = cell + piece.n_cells, point + piece.n_points
-
-
-def _need_delivered(data: VtkData, declared: Declared, ledger: Ledger) -> None:
-    """vtk drops arrays silently: count what the file declares and vtk did not bring."""
-    if declared.name not in arrays_of(data, declared.home):
-        ledger.dropped(
-            "field", f"{declared.home}/{declared.name}", declared.rows, "vtk did not read it"
-        )
-
-
-def _by_vtk(path: Path, kind: str, content: bytes | None) -> Any:
-    """The data set that vtk's reader makes of a file, or of an edited copy of it."""
-    from vtkmodules import vtkIOXML
-
-    reader = getattr(vtkIOXML, f"vtkXML{kind}Reader")()
-    if content is None:
-        reader.SetFileName(os.fsencode(path))
-    else:
-        reader.SetReadFromInputString(True)
-        reader.SetInputString(content)
-    with vtk_messages() as messages:
-        reader.Update()
-        dataset = reader.GetOutput()
-    errors = [said for said in messages if _NO_CAUSE not in said] or messages
-    if errors:
-        raise ReadError(path, f"vtk refuses it: {errors[0].rstrip(' .')}")
-    return dataset
+def _last_time(file: Sections, grid: Element) -> float | None:
+    """The last of several times in one file."""
+    said = grid.attributes.get("TimeValues")
+    if said is None:
+        return None
+    try:
+        times = [float(word) for word in said.split()]
+    except ValueError:
+        raise file.fail(f"TimeValues are {said[:60]!r}", expected="numbers") from None
+    if len(times) > 1:
+        reason = "only the last time in the file is read"
+        file.ledger.dropped("time", "", len(times) - 1, reason)
+    return times[-1] if times else None
 
 
 def write_mesh(mesh: Mesh, path: Path, ledger: Ledger, *, poly: bool = False) -> None:
@@ -162,23 +129,10 @@ def write_data(data: VtkData, path: Path, *, poly: bool = False) -> None:
         raise WriteError(path, f"vtk cannot write it: {(messages or ['no reason given'])[0]}")
 
 
-def field_arrays(markup: Markup, section: Element) -> dict[str, VtkArray]:
+def field_arrays(markup: Markup, section: Element, ledger: Ledger) -> dict[str, VtkArray]:
     """The arrays of a <FieldData> in a file that only refers to others.
 
     Raises:
         ReadError: an array is not there, or of an unknown type.
     """
-    payload = Payload(markup)
-    found: dict[str, VtkArray] = {}
-    for element in section.all(*ARRAYS):
-        name = element.attributes.get("Name", "unnamed")
-        place = f"array {name!r} of FieldData"
-        if payload.dtype(element, place) is None:
-            found[name] = VtkArray(payload.texts(element, place))
-            continue
-        width = markup.whole(element, "NumberOfComponents", 1)
-        values = payload.values(element, place)
-        if width < 1 or len(values) % width:
-            raise markup.error(f"holds {len(values)} values", place=place)
-        found[name] = VtkArray(values.reshape(-1, width))
-    return found
+    return Sections(markup, Payload(markup), ledger).arrays(section)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
 from meshkit.readers.vtk import VtkArray, VtkData, json_of
+from meshkit.readers.vtk.arrays import ATTRIBUTES
 from meshkit.readers.vtk.names import NAMES
 from meshkit.readers.vtkhdf.hdf5 import Group
 from meshkit.readers.vtkhdf.parts import Cache
@@ -44,22 +45,6 @@ GROUPS: Final = {
 
 POLY_GROUPS: Final = ("Vertices", "Lines", "Polygons", "Strips")
 """The groups of poly data's cells, in the order of its cell data."""
-
-ATTRIBUTES: Final = {
-    "scalars": "Scalars",
-    "vectors": "Vectors",
-    "normals": "Normals",
-    "tcoords": "TCoords",
-    "tensors": "Tensors",
-    "global_ids": "GlobalIds",
-    "pedigree_ids": "PedigreeIds",
-    "edge_flag": "EdgeFlag",
-    "tangents": "Tangents",
-    "rational_weights": "RationalWeights",
-    "degrees": "HigherOrderDegrees",
-    "process_ids": "ProcessIds",
-}
-"""What VTKHDF calls the roles of arrays."""
 
 _ROLES: Final = {name.lower(): role for role, name in ATTRIBUTES.items()}
 

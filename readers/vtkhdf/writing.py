@@ -27,9 +27,10 @@ from meshkit.fields import encode_texts
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import added_up
 from meshkit.readers.vtk import VtkArray, VtkData, from_mesh, json_array
+from meshkit.readers.vtk.arrays import ATTRIBUTES
 from meshkit.readers.vtk.names import encoded
 from meshkit.readers.vtk.objects import arrays_of
-from meshkit.readers.vtkhdf.arrays import ATTRIBUTES, GROUPS, MARK, TABLE
+from meshkit.readers.vtkhdf.arrays import GROUPS, MARK, TABLE
 from meshkit.report import Ledger
 from meshkit.series import MeshSeries
 

@@ -220,7 +220,7 @@ def test_an_image_of_nothing_is_not_believed(tmp_path: Path) -> None:
         '<ImageData WholeExtent="0 99999 0 99999 0 99999" Origin="0 0 0" Spacing="1 1 1">'
         '<Piece Extent="0 99999 0 99999 0 99999"/></ImageData></VTKFile>'
     )
-    with pytest.raises(ReadError, match="an image of 1000000000000000 points without any data"):
+    with pytest.raises(ReadError, match="a lattice of 1000000000000000 points without any data"):
         read(tmp_path / "a.vti")
 
 
