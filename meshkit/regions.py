@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Final, Literal
 
 import torch
@@ -70,8 +71,17 @@ class Region:
             raise MeshError(
                 f"region {name!r}: expected an entity of {', '.join(ENTITIES)}, found {entity!r}"
             )
+        for part, text in (("kind", kind), ("parent", parent)):
+            if text is not None and not isinstance(text, str):
+                raise MeshError(f"region {name!r}: expected {part} as text, found {text!r:.60}")
+        if source_id is not None and (
+            isinstance(source_id, bool) or not isinstance(source_id, Integral)
+        ):
+            raise MeshError(f"region {name!r}: expected source_id as int, found {source_id!r:.60}")
         held = _ids(name, entity, ids)
         n = len(held)
+        if flip is not None and not isinstance(flip, Tensor):
+            raise MeshError(f"region {name!r}: expected flip bool [{n}], found {flip!r:.60}")
         if flip is not None and (flip.dtype != torch.bool or flip.shape != (n,)):
             raise MeshError(f"region {name!r}: expected flip bool [{n}], found {brief(flip)}")
         parts: dict[str, Any] = {
@@ -82,7 +92,7 @@ class Region:
             "kind": kind,
             "data": None if data is None else _data(name, data, held),
             "attributes": plain(f"region {name!r}: attributes", attributes or {}),
-            "source_id": source_id,
+            "source_id": None if source_id is None else int(source_id),
             "parent": parent,
         }
         for part, value in parts.items():

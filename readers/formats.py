@@ -41,6 +41,8 @@ class Format:
     A format that is a directory has `directory`, which tells one by the names in it. A `store` may
     be remote, its writer puts it in its place itself, and it remembers the source of its mesh.
 
+    A reader that is `whole` reads all of a file before it can say what is wrong with it.
+
     A `native` one gives back any arrays bit for bit, so that an unsound mesh may be written to it.
     """
 
@@ -55,6 +57,7 @@ class Format:
     series_writer: str | None = None
     directory: sniff.DirectorySniffer | None = None
     store: bool = False
+    whole: bool = True
     native: bool = False
 
     def load_reader(self) -> Reader:
@@ -139,6 +142,7 @@ FORMATS: Final = (
         f"{_ROOM}.vtkhdf:write",
         sniff.vtkhdf,
         series=f"{_ROOM}.vtkhdf:series",
+        whole=False,
         series_writer=f"{_ROOM}.vtkhdf:write_series",
     ),
     Format(
@@ -150,7 +154,15 @@ FORMATS: Final = (
         sniff.legacy_vtk,
     ),
     Format("ply", "PLY", (".ply",), f"{_ROOM}.ply:read", f"{_ROOM}.ply:write", sniff.ply),
-    Format("stl", "STL", (".stl",), f"{_ROOM}.stl:read", f"{_ROOM}.stl:write", sniff.stl),
+    Format(
+        "stl",
+        "STL",
+        (".stl",),
+        f"{_ROOM}.stl:read",
+        f"{_ROOM}.stl:write",
+        sniff.stl,
+        whole=False,  # its header says how long it is
+    ),
     Format("obj", "Wavefront OBJ", (".obj",), f"{_ROOM}.obj:read", f"{_ROOM}.obj:write", sniff.obj),
     Format("off", "OFF", (".off",), f"{_ROOM}.off:read", None, sniff.off),
     Format(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -32,6 +33,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any =
     """
     path, time = place_of(path), moment_of(time)
     row = reader_for(path, format)
+    _need_room(row, path)
     series = _series_of(row, path)
     if series is not None:
         return _one_of(series, _step(path, series.times, time))
@@ -55,6 +57,7 @@ def read_series(path: str | os.PathLike[str], *, format: str | None = None) -> M
     """
     path = place_of(path)
     row = reader_for(path, format)
+    _need_room(row, path)
     series = _series_of(row, path)
     if series is not None:
         return series
@@ -117,6 +120,25 @@ def _finished(mesh: Mesh, row: Format, path: Place, report: Report) -> Mesh:
     read_from = Source(str(path), row.name, f"meshkit {__version__}")
     source = mesh.info.source if row.store else read_from
     return mesh.replace(info=mesh.info.replace(source=source, report=report + ledger.report()))
+
+
+def _need_room(row: Format, path: Place) -> None:
+    """Refuse at once a file that is longer than all memory: sparse ones cost nothing to make."""
+    if not row.whole or isinstance(path, str) or not path.is_file():
+        return
+    size, room = path.stat().st_size, memory()
+    if size > room:
+        raise ReadError(
+            path,
+            f"needs more memory than there is: it has {size} bytes, of {room} that may be used",
+        )
+
+
+def memory() -> int:
+    """Bytes of memory that this process may use: the machine's, or its own limit."""
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return there if limit == resource.RLIM_INFINITY else min(there, limit)
 
 
 @contextmanager

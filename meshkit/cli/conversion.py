@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from meshkit.report import Entry, Ledger, Report
 
 if TYPE_CHECKING:
     from meshkit.mesh import Mesh
+    from meshkit.series import MeshSeries
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Options:
     """What is done to each case; the same options on the same input give the same output."""
 
     format: str
-    time: str | int | float = "last"
+    time: str | int | float | None = None  # "all", or None: all where the format holds times
     fields: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     to_simplices: bool = False
@@ -65,35 +66,110 @@ def convert_case(work: Conversion) -> dict[str, Any]:
         before = [(path, stamp(path)) for path in (case.input, *parts_of(case.input))]
     except OSError as why:
         raise ReadError(case.input, f"cannot be read: {why.strerror or why}") from None
-    mesh = read(case.input, time=options.time)
-    report = mesh.info.report
-    try:
-        mesh = _changed(mesh, options)
-    except (MeshError, UnitError) as why:
-        raise ReadError(case.input, str(why)) from None
-    steps = {"read": report, "change": Report(mesh.info.report.entries[len(report.entries) :])}
-    lost = [] if options.allow_loss else _unasked(steps)
+    series = _series(case, options)
+    changes = _Changes(case, options)
+    made: Mesh | MeshSeries
     error = None
     sources: list[dict[str, Any]] = []
     outputs: list[dict[str, Any]] = []
-    if lost:
-        error = f"{case.input}: would lose {_listed(lost)}; --allow-loss allows it"
-    else:
-        try:
-            steps["write"] = write(
-                mesh, case.output, format=options.format, allow_loss=options.allow_loss
-            )
-            sources = [_as_read(path, then) for path, then in before]
-            outputs = [stamp(path) for path in (case.output, *parts_of(case.output))]
-        except LossError as why:
-            steps["write"], error = why.report, f"{case.input}: {why.problem}; {why.hint}"
+    written = Report()
+    try:
+        if series is not None:
+            made = changes.of_series(series)
+        else:
+            one = "last" if options.time in (None, "all") else options.time
+            made = changes.of(read(case.input, time=one))
+        written = write(made, case.output, format=options.format, allow_loss=options.allow_loss)
+        sources = [_as_read(path, then) for path, then in before]
+        outputs = [stamp(path) for path in (case.output, *parts_of(case.output))]
+    except _Unasked as why:
+        error = str(why)
+    except LossError as why:
+        written, error = why.report, f"{case.input}: {why.problem}; {why.hint}"
+    steps = {**changes.reports(), "write": written}
     return {
         "error": error,
-        **_contents(mesh),
+        **changes.contents,
+        **({} if series is None else {"times": len(series)}),
         "report": [{"step": s, **line} for s, r in steps.items() for line in r.to_json()],
         "sources": sources,
         "outputs": outputs,
     }
+
+
+class _Unasked(ReadError):
+    """Something would be lost that nobody asked to go."""
+
+
+def _series(case: Case, options: Options) -> MeshSeries | None:
+    """All times of a case, where all are wanted and there are several.
+
+    Raises:
+        ReadError: all were asked for, and the format that is written holds one.
+    """
+    from meshkit.readers.formats import reader_for, writer_for
+    from meshkit.readers.reading import read_series
+
+    if options.time not in (None, "all"):
+        return None
+    holds = writer_for(case.output, options.format).series_writer is not None
+    if reader_for(case.input).series is None or not (holds or options.time == "all"):
+        return None
+    series = read_series(case.input)
+    if len(series) == 1:
+        return None
+    if not holds:
+        said = f"holds {len(series)} times, and {options.format} holds one"
+        raise ReadError(case.input, said, hint="choose one with --time, or another format")
+    return series
+
+
+class _Changes:
+    """What the options make of each mesh of a case, and what reports say of it."""
+
+    def __init__(self, case: Case, options: Options) -> None:
+        self._case, self._options = case, options
+        self._reports: dict[int, tuple[Report, Report]] = {}  # by step: read, changed
+        self.contents: dict[str, Any] = {}  # of the mesh that was changed last
+
+    def of(self, mesh: Mesh, step: int = 0) -> Mesh:
+        """A mesh as the options want it.
+
+        Raises:
+            _Unasked: it would lose what nobody allowed.
+        """
+        report = mesh.info.report
+        try:
+            mesh = _changed(mesh, self._options)
+        except (MeshError, UnitError) as why:
+            raise ReadError(self._case.input, str(why)) from None
+        later = Report(mesh.info.report.entries[len(report.entries) :])
+        self._reports[step] = report, later
+        self.contents = _contents(mesh)
+        lost = [] if self._options.allow_loss else [*report.losses, *later.losses]
+        if lost:
+            raise _Unasked(
+                self._case.input, f"would lose {_listed(lost)}", hint="--allow-loss allows it"
+            )
+        return mesh
+
+    def of_series(self, series: MeshSeries) -> MeshSeries:
+        """A series whose meshes are changed when they are asked for."""
+        from meshkit.series import MeshSeries
+
+        return MeshSeries(series.times, lambda i: self.of(series[i], i))
+
+    def reports(self) -> dict[str, Report]:
+        """What reading and changing did, of all times together."""
+        from meshkit.readers.accounting import added_up
+
+        found = {}
+        for at, name in enumerate(("read", "change")):
+            reports = [pair[at] for pair in self._reports.values()]
+            ledger = Ledger()
+            added_up(reports, ledger)
+            found[name] = reports[0] if len(reports) == 1 else ledger.report()
+        return found
 
 
 def _as_read(path: Path, then: dict[str, Any]) -> dict[str, Any]:
@@ -141,11 +217,6 @@ def _with_unit(mesh: Mesh, declared: str | None) -> Mesh:
     ledger.converted("info", "length_unit", 1, f"none in the file, declared as {declared!r}")
     info = mesh.info.replace(length_unit=declared)
     return mesh.replace(info=info.noting(ledger.report()))
-
-
-def _unasked(steps: Mapping[str, Report]) -> list[Entry]:
-    """What was lost although nobody asked for it to go."""
-    return [entry for report in steps.values() for entry in report.losses]
 
 
 def _listed(lost: Iterable[Entry]) -> str:

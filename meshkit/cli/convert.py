@@ -69,8 +69,12 @@ def convert(
         ),
     ] = None,
     time: Annotated[
-        str, typer.Option(help='"first", "last", a step (3, -1) or a time (0.5, 2.0).')
-    ] = "last",
+        str | None,
+        typer.Option(
+            help='"all", "first", "last", a step (3, -1) or a time (0.5, 2.0).',
+            show_default="all where OUT can hold times, else last",
+        ),
+    ] = None,
     field: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,7 +121,7 @@ def convert(
     if timeout is not None and not timeout > 0:
         raise Misuse(f"--timeout {timeout:g}: expected more than 0 seconds")
     started = clock.monotonic()
-    moment = moment_of(time)
+    moment = time if time in (None, "all") else moment_of(time)
     _need_length(length_unit)
     workers.start_server()  # it imports torch while we do
     planned, format = _planned(inputs, out, to)

@@ -47,6 +47,8 @@ def _print_one(result: dict[str, Any]) -> None:
         ),
         ("unit", shown(result["length_unit"] or "unknown")),
     ]
+    if "times" in result:
+        rows.append(("times", f"{result['times']}; of the last are the numbers above"))
     for what, text in rows:
         print(f"  {what:<10} {text}")
     _print_losses([result])

@@ -2,7 +2,7 @@
 
 Each batch of mutations runs in a process of its own, with a limit on time; what ends a process
 counts as a crash, what outlasts the limit as a hang. Right is a MeshkitError in one line that names
-the file, or a mesh without a structural finding.
+the file, or a mesh without a structural finding, of as many points and cells as the file declares.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     start = random.randrange(10**9) if args.seed is None else args.seed
     print(f"seeds from {start}, {args.mutations} mutations a format")
-    columns = ("files", "refused", "read", "raised", "unsound", "crashed", "hung", "seconds")
+    columns = (
+        *("files", "refused", "read", "raised", "unsound", "sizes", "crashed", "hung", "seconds"),
+    )
     print(f"{'format':8}" + "".join(f"{name:>9}" for name in columns))
     bad = 0
     with tempfile.TemporaryDirectory() as folder:

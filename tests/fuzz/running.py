@@ -13,6 +13,7 @@ from typing import Any
 
 from meshkit import MeshkitError, check, read
 from meshkit.cli.parts import parts_of
+from tests.fuzz.declared import declared
 from tests.readers.mutations import mutations
 
 MEMORY = 8 << 30  # bytes of address space a batch
@@ -62,7 +63,7 @@ def _victim(copy: Path, parts: tuple[Path, ...], seed: int) -> Path:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a file: refused, raised, read or unsound; and what is wrong about it."""
+    """What became of a file: refused, raised, read, unsound or of wrong sizes; what is wrong."""
 
     kind: str
     wrong: str = ""
@@ -77,6 +78,10 @@ def outcome(path: Path) -> Outcome:
         return Outcome("refused", "" if named else f"the message is {str(why)!r}")
     except Exception as why:
         return Outcome("raised", f"{type(why).__name__}: {why}")
+    sizes = declared(path)
+    found = (mesh.n_points, mesh.n_cells)
+    if any(said not in (None, n) for said, n in zip(sizes, found, strict=True)):
+        return Outcome("sizes", f"declares {sizes}, read {found}")
     unsound = sorted({f.code for f in check(mesh)} & STRUCTURAL)
     return Outcome("unsound", str(unsound)) if unsound else Outcome("read")
 

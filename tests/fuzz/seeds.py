@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -230,6 +231,15 @@ def _legacy(folder: Path, suffix: str) -> Seeds:
                 yield path
 
 
+def _file_series(folder: Path, suffix: str) -> Seeds:
+    files = [*written(folder, ".vtu", a=rich(one_of_each()))]
+    files += written(folder, ".vtm", b=rich(cube_hexes(2)))
+    rows = [{"name": file.name, "time": k / 2} for k, file in enumerate(files)]
+    path = folder / f"a.vtu{suffix}"
+    path.write_text(json.dumps({"file-series-version": "1.0", "files": rows}))
+    yield path
+
+
 def _vtkhdf(folder: Path, suffix: str) -> Seeds:
     from tests.readers.vtkhdf_saving import foreign, parts_of, saved, saved_series
 
@@ -298,6 +308,7 @@ SEEDS: dict[str, Maker] = {
     ".pvtp": _pieces,
     ".vtm": _blocks,
     ".pvd": _collection,
+    ".series": _file_series,
     ".vtkhdf": _vtkhdf,
     ".vtk": _legacy,
     ".ply": _ply,

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.fuzz.__main__ import main
+from tests.fuzz.declared import FINDERS, declared
+from tests.fuzz.running import outcome
+from tests.fuzz.seeds import SEEDS
 
 
 def test_a_slice(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["--mutations", "40", "--seed", "0"]) == 0, capfd.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", SEEDS)
+def test_sound_files_are_read_as_they_declare(suffix: str, tmp_path: Path) -> None:
+    """And for formats that declare their sizes these are found."""
+    found = []
+    for file in SEEDS[suffix](tmp_path, suffix):
+        assert outcome(file).kind == "read", (file, outcome(file))
+        found.append(declared(file))
+    assert any(found[0]) == (suffix in FINDERS)
 
 
 def test_it_sees_what_is_wrong(

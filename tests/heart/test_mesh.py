@@ -6,6 +6,7 @@ import pickle
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -154,6 +155,15 @@ def test_repr_says_what_is_there() -> None:
     assert isinstance(mesh, Mesh) and "Cells(1 line" in repr(
         Cells.of("line", torch.tensor([[0, 1]]))
     )
+
+
+@pytest.mark.parametrize("part", ["kind", "parent", "source_id", "flip"])
+def test_parts_of_a_region_are_what_they_should_be(part: str) -> None:
+    for wrong in (object(), b"wall", 1.5, ["a"]):
+        with pytest.raises(MeshError, match=f"region 'a': expected {part} .*, found"):
+            Region("a", "cell", [0], **{part: wrong})  # type: ignore[arg-type]
+    held = Region("a", "cell", [0], source_id=np.int32(7))  # type: ignore[arg-type]
+    assert type(held.source_id) is int
 
 
 def test_unknown_region_names_those_there_are() -> None:

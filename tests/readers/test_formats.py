@@ -171,6 +171,20 @@ def test_what_is_no_time_or_no_name_of_a_format(tmp_path: Path) -> None:
         read(tmp_path / "a.vtu", format=3)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "row", [r for r in FORMATS if r.whole and not r.store], ids=lambda r: r.name
+)
+def test_a_file_longer_than_memory_is_refused_unread(
+    row: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"a{row.suffixes[0]}"
+    with path.open("wb") as file:
+        file.truncate(1 << 42)
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("it was read"))
+    with pytest.raises(ReadError, match="needs more memory than there is: it has 4398046511104"):
+        read(path, format=row.name)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     path = tmp_path / "it.stl"
