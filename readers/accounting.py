@@ -42,6 +42,33 @@ def lose_info(mesh: Mesh, ledger: Ledger, reason: str, held: Container[str] = ()
             ledger.dropped("info", f"attributes/{name}", 1, reason)
 
 
+def lose_with_cells(whole: Mesh, left: Mesh, ledger: Ledger) -> None:
+    """What goes with the cells that a format has no place for.
+
+    Args:
+        whole: the mesh with these cells.
+        left: the mesh without them.
+    """
+    gone = whole.n_points - left.n_points
+    if gone:
+        ledger.dropped("points", "", gone, "no cell that is kept uses them")
+    if whole.faces is not None:
+        gone = len(whole.faces) - (0 if left.faces is None else len(left.faces))
+        if gone or left.faces is None:
+            reason = "no cell that is kept has them"
+            ledger.dropped("faces", "", gone, reason)
+            for path, _ in leaves(whole.face_data):
+                ledger.dropped("field", f"face_data/{'/'.join(path)}", gone, "its faces are lost")
+    kept = {(region.name, region.entity): len(region) for region in left.regions}
+    for region in whole.regions:
+        key = (region.name, region.entity)
+        gone = len(region) - kept.get(key, 0)
+        if gone or key not in kept:
+            ledger.dropped("region", region.name, gone, f"names {region.entity}s that are lost")
+    if whole.info.grid is not None and left.info.grid is None:
+        ledger.dropped("info", "grid", 1, "not all of its cells are kept")
+
+
 def added_up(reports: Iterable[Report], ledger: Ledger) -> None:
     """The lines of many reports, those of one thing as one line: of all times of a series."""
     sums: dict[tuple[str, str, str, str, bool], int] = {}

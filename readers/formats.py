@@ -174,6 +174,16 @@ FORMATS: Final = (
         lambda head, size: head.startswith(b"glTF") or sniff.gltf_text(head, size),
     ),
     Format(
+        "gmsh",
+        "Gmsh MSH",
+        (".msh",),
+        f"{_ROOM}.gmsh:read",
+        f"{_ROOM}.gmsh:write",
+        sniff.gmsh,
+        series=f"{_ROOM}.gmsh:series",
+        series_writer=f"{_ROOM}.gmsh:write_series",
+    ),
+    Format(
         "npz",
         "meshkit arrays",
         (".npz",),
@@ -207,6 +217,7 @@ FALLBACK: Final = Format(
         *(".vol", ".xdmf", ".xmf"),
     ),
     f"{_ROOM}.fallback:read",
+    sniffer=sniff.fluent,  # .msh too, and no MSH of gmsh's
 )
 
 
@@ -317,6 +328,7 @@ def sniffed(path: Path) -> Format | None:
     with path.open("rb") as file:
         head = file.read(sniff.HEAD)
     size = path.stat().st_size
-    found = [row for row in FORMATS if row.sniffer is not None and row.sniffer(head, size)]
+    rows = (*FORMATS, FALLBACK)
+    found = [row for row in rows if row.sniffer is not None and row.sniffer(head, size)]
     suffix = path.suffix.lower()
     return min(found, key=lambda row: suffix not in row.suffixes, default=None)

@@ -63,6 +63,16 @@ def off(head: bytes, size: int) -> bool:
     return re.match(rb"(\s*#[^\n]*\n)*\s*(ST|C|N|4|n){0,5}OFF\b", head) is not None
 
 
+def gmsh(head: bytes, size: int) -> bool:
+    """The line $MeshFormat, or that which begins a file of version 1."""
+    return re.search(rb"^\s*\$MeshFormat\b|\A\s*\$(NOD|PTS)\b", head, re.MULTILINE) is not None
+
+
+def fluent(head: bytes, size: int) -> bool:
+    """A list that begins with the number of a section, as every Fluent mesh does."""
+    return re.match(rb"\s*\(\s*\d{1,4}\s+[\"(\w]", head) is not None
+
+
 def gltf_text(head: bytes, size: int) -> bool:
     """A JSON object with an asset, as every glTF has, or with parts that only glTF has."""
     marks = (b'"asset"', b'"bufferViews"', b'"accessors"')

@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 
 from meshkit.celltypes import CELL_TYPES
-from meshkit.fields import leaves
 from meshkit.mesh import Mesh
+from meshkit.readers.accounting import lose_with_cells
 from meshkit.readers.vtk.poly import POLY_TYPES
 from meshkit.readers.vtk.xml import read_mesh, write_mesh
 from meshkit.report import Ledger
@@ -50,28 +50,6 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
                 count = int((mesh.cells.types == number).sum())
                 ledger.dropped("cells", name, count, "poly data has no cells of this type")
         whole, mesh = mesh, mesh.select(cells=held)
-        _lose_others(whole, mesh, ledger)
+        lose_with_cells(whole, mesh, ledger)
         ledger.settle()
     write_mesh(mesh, path, ledger, poly=True)
-
-
-def _lose_others(whole: Mesh, left: Mesh, ledger: Ledger) -> None:
-    """What goes with the cells that poly data has no place for."""
-    gone = whole.n_points - left.n_points
-    if gone:
-        ledger.dropped("points", "", gone, "no cell that is kept uses them")
-    if whole.faces is not None:
-        gone = len(whole.faces) - (0 if left.faces is None else len(left.faces))
-        if gone or left.faces is None:
-            reason = "no cell that is kept has them"
-            ledger.dropped("faces", "", gone, reason)
-            for path, _ in leaves(whole.face_data):
-                ledger.dropped("field", f"face_data/{'/'.join(path)}", gone, "its faces are lost")
-    kept = {(region.name, region.entity): len(region) for region in left.regions}
-    for region in whole.regions:
-        key = (region.name, region.entity)
-        gone = len(region) - kept.get(key, 0)
-        if gone or key not in kept:
-            ledger.dropped("region", region.name, gone, f"names {region.entity}s that are lost")
-    if whole.info.grid is not None and left.info.grid is None:
-        ledger.dropped("info", "grid", 1, "not all of its cells are kept")

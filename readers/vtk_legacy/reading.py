@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from meshkit.info import FieldKey, MeshInfo
 from meshkit.mesh import Mesh
 from meshkit.readers.ragged_rows import without_counts
+from meshkit.readers.texts import text_of
 from meshkit.readers.vtk import MARKER, VtkArray, to_mesh
 from meshkit.readers.vtk_legacy.data import CELL_KEYWORDS, Found, Rows, assembled
 from meshkit.readers.vtk_legacy.scan import Column, Scanner, shown
-from meshkit.readers.vtk_legacy.words import decoded, text_of
+from meshkit.readers.vtk_legacy.words import decoded
 from meshkit.report import Ledger
 
 _MAGIC: Final = re.compile(rb"#\s*vtk\s+datafile(?:\s+version\s+(\d+)(?:\.(\d+))?)?", re.I)

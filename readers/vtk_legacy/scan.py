@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
 from meshkit.readers.ascii_numbers import BadNumber, parsed, words_end
-from meshkit.readers.vtk_legacy.words import DTYPES, OTHER_TYPES, decoded, text_of
+from meshkit.readers.texts import text_of
+from meshkit.readers.vtk_legacy.words import DTYPES, OTHER_TYPES, decoded
 
 _WORD: Final = re.compile(rb"[ \t-\r]*([^ \t-\r]{1,4096})")
 _METADATA: Final = re.compile(rb"[ \t-\r]*metadata[ \t]*\r?(?:\n|\Z)", re.IGNORECASE)

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from meshkit.readers.texts import text_of
+
 _CODE: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 _PLAIN: Final = frozenset(range(33, 127)) - frozenset(b'"%')
 
@@ -64,11 +66,3 @@ def decoded(raw: bytes) -> str:
     ('50% né', '100%')
     """
     return text_of(_CODE.sub(lambda found: bytes([int(found[1], 16)]), raw))
-
-
-def text_of(raw: bytes) -> str:
-    """Bytes as text: UTF-8 where they are, else Latin-1, in which any bytes are."""
-    try:
-        return raw.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")

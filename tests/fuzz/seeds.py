@@ -288,6 +288,32 @@ def _ply(folder: Path, suffix: str) -> Seeds:
     yield path
 
 
+_MSH_2 = (
+    '$PhysicalNames\n2\n2 1 "wall"\n3 2 "fluid"\n$EndPhysicalNames\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n'
+    "3 0 1 0\n4 0 0 1\n9 1 1 1\n$EndNodes\n$Elements\n4\n1 2 2 1 7 1 2 3\n2 4 4 2 8 1 1 1 2 3 4\n"
+    "3 4 2 2 8 2 3 4 9\n4 15 2 0 3 9\n$EndElements\n$Periodic\n1\n0 1 2\n1\n1 2\n$EndPeriodic\n"
+    '$NodeData\n1\n"T"\n1\n0.5\n3\n0\n1\n2\n1 0.5\n9 nan\n$EndNodeData\n'
+    '$ElementNodeData\n1\n"c"\n1\n1.5\n3\n0\n1\n1\n2 4 1 2 3 4\n$EndElementNodeData\n'
+)
+
+
+def _msh(folder: Path, suffix: str) -> Seeds:
+    """Version 4.1 in bytes and in text, version 2.2 in text and in bytes."""
+    from tests.readers.gmsh.saving import version_2_bytes, version_4_text
+
+    mesh = rich(one_of_each())
+    yield from written(folder, suffix, ours=mesh)
+    text = folder / f"text{suffix}"
+    text.write_text(version_4_text(cube_hexes(1), parts=True))
+    yield text
+    two = folder / f"two{suffix}"
+    two.write_text(f"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n{_MSH_2}")
+    yield two
+    two = folder / f"two_bytes{suffix}"
+    two.write_bytes(version_2_bytes(one_of_each()))
+    yield two
+
+
 def _xml(ours: Callable[[], Mesh] | None, *makers: Callable[[], Any]) -> Maker:
     def seeds(folder: Path, suffix: str) -> Seeds:
         if ours is not None:
@@ -316,6 +342,7 @@ SEEDS: dict[str, Maker] = {
     ".obj": _obj,
     ".off": _off,
     ".glb": _gltf,
+    ".msh": _msh,
     ".npz": lambda folder, suffix: written(
         folder,
         suffix,

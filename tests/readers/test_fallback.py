@@ -27,7 +27,7 @@ def written(mesh: Mesh, path: Path, **how: object) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".msh", ".inp", ".mesh", ".bdf", ".avs", ".su2", ".vol"])
+@pytest.mark.parametrize("suffix", [".inp", ".mesh", ".bdf", ".avs", ".su2", ".vol"])
 def test_tetrahedra_through_formats_of_meshio(suffix: str, tmp_path: Path) -> None:
     mesh = read(written(kuhn_cube(1), tmp_path / f"it{suffix}"))
     assert mesh.cells.counts["tetra"] == 6
@@ -49,7 +49,7 @@ def volume(mesh: Mesh) -> float:
     return total
 
 
-@pytest.mark.parametrize("suffix", [".msh", ".inp", ".mesh", ".bdf", ".avs"])
+@pytest.mark.parametrize("suffix", [".inp", ".mesh", ".bdf", ".avs"])
 def test_wedges_keep_their_volume(suffix: str, tmp_path: Path) -> None:
     mesh = read(written(wedge_column(3), tmp_path / f"it{suffix}"))
     assert volume(mesh) == pytest.approx(1.5, abs=1e-12)
@@ -87,7 +87,7 @@ def test_what_meshio_warns_of_is_a_loss(tmp_path: Path) -> None:
     assert any(e.what == "warning" for e in read(path).info.report.losses)
 
 
-@pytest.mark.parametrize("suffix", [".inp", ".msh", ".mesh", ".bdf", ".ugrid", ".tec", ".avs"])
+@pytest.mark.parametrize("suffix", [".inp", ".mesh", ".bdf", ".ugrid", ".tec", ".avs"])
 def test_garbage_is_one_line(
     suffix: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,7 +102,7 @@ def test_garbage_is_one_line(
 
 def test_the_reason_is_meshios_own(tmp_path: Path) -> None:
     path = tmp_path / "it.msh"
-    path.write_text("$MeshFormat\n9.9 0 8\n$EndMeshFormat\n")
+    path.write_text('(0 "a mesh of Fluent")\n(2 3)\n(10 (1 1 5 1 3)(\nno numbers\n))\n')
     with pytest.raises(ReadError, match=r"meshio cannot read it \(.*"):
         read(path)
 

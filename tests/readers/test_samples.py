@@ -14,12 +14,18 @@ import torch
 
 from meshkit import Mesh, check, operators as ops, read
 
-FOLDERS = ("derived", "gltf", "obj", "stl", "vtk-legacy", "vtp", "vts", "vtu")
-OTHERS = (".inp", ".med", ".msh", "_foam")  # formats of later work
+FOLDERS = ("derived", "gltf", "gmsh", "obj", "stl", "vtk-legacy", "vtp", "vts", "vtu")
+OTHERS = (".inp", ".med", "_foam")  # formats of later work
 
 # What a peer invented, or what the reader rightly takes away: not in the mesh, and why.
 NOT_FIELDS = {
     "derived/ghost.pvtu": {"c:vtkGhostType"},  # the ghosts have gone
+    # meshio's names for tags, and the groups as fields; here regions and "node_entity"
+    "derived/overlap_groups_tet10_bin.msh": {
+        "p:gmsh:dim_tags", "c:gmsh:geometrical", "c:gmsh:physical",
+        "c:pt-inlet-probe-fluide é-all-gmsh:bounding_entities",
+    },
+    "gmsh/nested_cubes.msh": {"c:gmsh:geometrical", "c:gmsh:physical"},
     "obj/two_objects.obj": {"c:GroupIds"},  # VTK's number of the group; here a region
     "gltf/nested.glb": {  # VTK's own bookkeeping
         "f:BaseColorMultiplier", "f:ForceOpaque", "f:MetallicRoughness", "f:globalTransform",
@@ -169,6 +175,17 @@ def test_bodies_objects_and_nodes_are_regions(samples: Path) -> None:
     assert sum(solids.values()) == 32 and len(solids) > 1
     assert len(regions(mesh_of(samples / "obj" / "two_objects.obj"))) == 2
     assert len(regions(mesh_of(samples / "gltf" / "nested.glb"))) >= 1
+
+
+def test_groups_of_gmsh(samples: Path) -> None:
+    mesh = mesh_of(samples / "derived" / "overlap_groups_tet10_bin.msh")
+    groups = {r.name: len(r) for r in mesh.regions if r.kind == "physical"}
+    assert groups == {"pt": 1, "inlet": 132, "probe": 134, "fluide é": 718, "all": 1455}
+    both = torch.isin(mesh.region("inlet").ids, mesh.region("probe").ids)
+    assert int(both.sum()) == 66
+    mesh = mesh_of(samples / "gmsh" / "nested_cubes.msh")
+    assert sum(r.kind == "physical" for r in mesh.regions) == 14
+    assert check(mesh) == []
 
 
 def test_values_that_break_others(samples: Path) -> None:

@@ -1,0 +1,198 @@
+"""Regions that overlap as entities that do not: which cells belong to the same regions.
+
+Gmsh gives a cell one entity, and an entity any number of physical groups. So the cells of each
+combination of regions are an entity, and each region a group of some of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from meshkit.mesh import Mesh
+from meshkit.readers.gmsh.entities import KINDS, Key
+from meshkit.readers.gmsh.grouping import DIMENSION, ENTITY, PHYSICAL
+from meshkit.regions import Region
+from meshkit.report import Ledger
+
+Ints = NDArray[np.int64]
+_TOP = 1 << 31
+
+
+@dataclass
+class Entity:
+    """An entity to be: its dimension, its tag (0 until it has one), the groups it is in."""
+
+    dim: int
+    tag: int
+    origin: int  # the tag of the region of the kind "entity" that it is part of, or 0
+    groups: list[int] = field(default_factory=list)  # negative where the group turns it round
+    size: int = 0
+
+
+@dataclass
+class Labels:
+    """The entity of each cell, and the groups and entities that regions become.
+
+    Args:
+        of_cell: int64 [n_cells], a place in `entities`.
+        groups: the regions by the groups (dimension, tag) that they are written as.
+        kept: regions of the kind "entity" that are entities, and which.
+    """
+
+    of_cell: Ints
+    entities: list[Entity]
+    groups: list[tuple[Region, list[Key]]]
+    kept: list[tuple[Region, list[Key]]]
+
+
+def labelled(mesh: Mesh, ledger: Ledger) -> Labels:
+    """The entities that the cell regions of a mesh make."""
+    dims = mesh.cells.dims.cpu().numpy().astype(np.int64)
+    regions = [region for region in mesh.regions if region.entity == "cell"]
+    of_cell = np.zeros(len(dims), np.int64)
+    kept: list[tuple[Region, Key]] = []
+    others: list[Region] = []
+    for region in regions:
+        key = _entity_key(region, dims, of_cell)
+        if key is None or any(key == other for _, other in kept):
+            others.append(region)
+        else:
+            of_cell[_ids(region)] = key[1]
+            kept.append((region, key))
+    keys = dims * (2 * _TOP) + of_cell + _TOP
+    unique, labels = np.unique(keys, return_inverse=True)
+    entities = []
+    for key in unique.tolist():
+        dim, tag = divmod(key, 2 * _TOP)
+        entities.append(Entity(dim, tag - _TOP, tag - _TOP))
+    out = Labels(labels.reshape(-1).astype(np.int64), entities, [], [])
+    for place, size in enumerate(np.bincount(out.of_cell, minlength=len(entities)).tolist()):
+        entities[place].size = size
+    tags = _GroupTags(others)
+    for region in others:
+        _split(out, region, tags, dims)
+    _number(out, kept, ledger)
+    return out
+
+
+def _ids(region: Region) -> Ints:
+    return region.ids.long().cpu().numpy()
+
+
+def _entity_key(region: Region, dims: Ints, taken: Ints) -> Key | None:
+    """The entity that a region is, if it can be one: of one dimension, with a tag, on its own."""
+    tag, dim = region.source_id, region.attributes.get(DIMENSION)
+    ids = _ids(region)
+    sound = region.kind == ENTITY and region.flip is None and dim in range(len(KINDS))
+    if not sound or dim is None or tag is None or not 0 < tag < _TOP or not len(ids):
+        return None
+    if (dims[ids] != dim).any() or taken[ids].any():
+        return None
+    return (int(dim), int(tag))
+
+
+class _GroupTags:
+    """Hands out tags of groups, none twice in a dimension: a region's own where it is free."""
+
+    def __init__(self, regions: Iterable[Region]) -> None:
+        self._used: set[Key] = set()
+        self._wanted = {
+            (int(region.attributes.get(DIMENSION, -1)), region.source_id)
+            for region in regions
+            if region.kind == PHYSICAL and region.source_id is not None
+        }
+        self._next = dict.fromkeys(range(len(KINDS)), 1)
+
+    def tag(self, region: Region, dim: int) -> int:
+        """The region's own tag where nobody else has it."""
+        own = region.source_id
+        free = own is not None and 0 < own < _TOP and (dim, own) not in self._used
+        mine = region.kind == PHYSICAL or (dim, own) not in self._wanted
+        if own is not None and free and mine:
+            self._used.add((dim, own))
+            return own
+        while (dim, self._next[dim]) in self._used | self._wanted:
+            self._next[dim] += 1
+        self._used.add((dim, self._next[dim]))
+        return self._next[dim]
+
+
+def _split(out: Labels, region: Region, tags: _GroupTags, dims: Ints) -> None:
+    """Make the cells of a region whole entities, and these its groups, one a dimension."""
+    ids = _ids(region)
+    turned = np.zeros(len(ids), bool) if region.flip is None else region.flip.cpu().numpy()
+    ids, first = np.unique(ids, return_index=True)
+    turned = turned[first]
+    keys: list[Key] = []
+    present = np.unique(dims[ids]).tolist()
+    if not present:
+        dim = region.attributes.get(DIMENSION)
+        present = [dim if dim in range(len(KINDS)) else int(dims.max(initial=0))]
+    for dim in present:
+        tag = tags.tag(region, dim)
+        keys.append((dim, tag))
+        for sign, some in ((1, ~turned), (-1, turned)):
+            _refine(out, ids[some & (dims[ids] == dim)], sign * tag)
+    out.groups.append((region, keys))
+
+
+def _refine(out: Labels, ids: Ints, group: int) -> None:
+    """Put some cells in a group; an entity that is only partly in it becomes two."""
+    if not len(ids):
+        return
+    old, which, counts = np.unique(out.of_cell[ids], return_inverse=True, return_counts=True)
+    new = old.copy()
+    for i, (place, count) in enumerate(zip(old.tolist(), counts.tolist(), strict=True)):
+        entity = out.entities[place]
+        if count == entity.size:
+            entity.groups.append(group)
+            continue
+        entity.size -= count
+        new[i] = len(out.entities)
+        out.entities.append(
+            Entity(entity.dim, entity.tag, entity.origin, [*entity.groups, group], count)
+        )
+    out.of_cell[ids] = new[which.reshape(-1)]
+
+
+def _number(out: Labels, kept: list[tuple[Region, Key]], ledger: Ledger) -> None:
+    """A tag for each entity: its own, where it was one entity and still is."""
+    used = {(entity.dim, entity.tag) for entity in out.entities if entity.tag}
+    first: set[Key] = set()
+    parts: dict[Key, list[Key]] = {}
+    following = dict.fromkeys(range(len(KINDS)), 1)
+    for entity in out.entities:
+        if not entity.tag or (entity.dim, entity.tag) in first:
+            while (entity.dim, following[entity.dim]) in used:
+                following[entity.dim] += 1
+            entity.tag = following[entity.dim]
+            used.add((entity.dim, entity.tag))
+        first.add((entity.dim, entity.tag))
+        if entity.origin:
+            parts.setdefault((entity.dim, entity.origin), []).append((entity.dim, entity.tag))
+    for region, key in kept:
+        out.kept.append((region, parts[key]))
+        if len(parts[key]) > 1:
+            reason = f"as {len(parts[key])} entities, for groups divide it"
+            ledger.converted("region", region.name, len(region), reason)
+
+
+def boxes(of_cell: Ints, count: int, mesh: Mesh) -> NDArray[np.float64]:
+    """Least and greatest coordinates of the cells of each entity, [count, 6]; 0 without cells."""
+    cells = mesh.cells
+    points = mesh.points.double()
+    points = torch.nn.functional.pad(points, (0, 3 - points.shape[1]))
+    corner = points[cells.connectivity.long()]
+    label = torch.repeat_interleave(torch.from_numpy(of_cell), cells.sizes.long())
+    out = torch.zeros(count, 6, dtype=torch.float64)
+    for at, how in ((0, "amin"), (3, "amax")):
+        spread = label[:, None].expand(-1, 3)
+        out[:, at : at + 3] = out[:, at : at + 3].scatter_reduce(
+            0, spread, corner.detach().cpu(), how, include_self=False
+        )
+    return torch.nan_to_num(out, nan=0.0, posinf=0.0, neginf=0.0).numpy()
