@@ -56,7 +56,8 @@ def _truths() -> list[dict[str, str]]:
 # Short names of the manifest.
 ALSO_CALLED = {
     "tri": ("triangle",),
-    "tri6": ("triangle",),
+    "tri6": ("triangle", "quadratic_triangle"),
+    "point": ("vertex",),
     "hex": ("hexahedron",),
     "quad2": ("quad",),
     "tet10": ("quadratic_tetra", "lagrange_tetrahedron"),
