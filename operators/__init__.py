@@ -12,6 +12,10 @@ from meshkit.operators.adjacency.neighbours import (
 )
 from meshkit.operators.check import Finding, check
 from meshkit.operators.domain import domain
+from meshkit.operators.integral.flux import flux
+from meshkit.operators.integral.force import force
+from meshkit.operators.integral.integrate import average, integrate
+from meshkit.operators.integral.weights import integration_weights
 from meshkit.operators.measure.cell_centroids import cell_centroids
 from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.operators.measure.cell_normals import cell_normals
@@ -29,6 +33,7 @@ __all__ = [
     "DihedralAngles",
     "Finding",
     "angle_defects",
+    "average",
     "boundary",
     "cell_cells",
     "cell_centroids",
@@ -45,7 +50,11 @@ __all__ = [
     "face_area_vectors",
     "face_centroids",
     "faces",
+    "flux",
+    "force",
     "gauss_curvature",
+    "integrate",
+    "integration_weights",
     "mean_curvature",
     "point_cells",
     "point_normals",

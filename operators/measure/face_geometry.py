@@ -101,14 +101,14 @@ def _out_of_owner(mesh: Mesh, points: Tensor, table: FaceTable) -> Tensor:
         edge = points[ring[begin + 1]] - points[ring[begin]]
         return cross(edge, surface_normals(mesh, points, 0.0)[cell])
     if mesh.dim == 1:
-        inward, end = _ends(mesh)[cell, table.sides.local(side)].unbind(1)
+        inward, end = curve_ends(mesh)[cell, table.sides.local(side)].unbind(1)
         along = points[end] - points[inward]
         size = length(along)
         return over(along, size, size.detach() != 0, 0.0)
     return points.new_zeros(0, 3)
 
 
-def _ends(mesh: Mesh) -> Tensor:
+def curve_ends(mesh: Mesh) -> Tensor:
     """int64 [n_cells, 2, 2]: for both ends of a curve the corner before it, and the end."""
     out = torch.zeros(mesh.n_cells, 2, 2, dtype=torch.int64, device=mesh.device)
     for block in top_blocks(mesh.cells):

@@ -1,0 +1,1 @@
+"""Integrals, averages, fluxes and forces."""

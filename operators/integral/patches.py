@@ -1,0 +1,300 @@
+"""Parts of faces that something passes through: their rings, normals and cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from meshkit import csr
+from meshkit.errors import MeshError
+from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.attached import attached_faces
+from meshkit.operators.adjacency.faces import face_table, faces
+from meshkit.operators.adjacency.sides import sides
+from meshkit.operators.adjacency.templates import corners, need_size
+from meshkit.operators.adjacency.vertex_sets import tables
+from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over
+from meshkit.operators.measure.face_geometry import curve_ends
+from meshkit.operators.measure.fan import area_vector, triangles
+from meshkit.operators.measure.rings import AT_ONCE, surface_rings
+from meshkit.operators.measure.surface_normals import surface_normals
+from meshkit.regions import Region
+
+
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """Faces, sides or surface cells, each a ring that looks along its normal.
+
+    The normal points out of `cell` (into `other`, where there is one); where `flip` holds it is
+    turned round.
+    """
+
+    offsets: Tensor  # int64 [n + 1]
+    connectivity: Tensor  # int64 [..]
+    cell: Tensor  # int64 [n]: whose values stand for it
+    other: Tensor  # int64 [n]: the cell on the other side; -1 where there is none
+    face: Tensor  # int64 [n]: the row of faces(mesh); -1 where it is none
+    flip: Tensor  # bool [n]
+    across: Tensor | None = None  # [n, 3]: of edges the normal of their plane, of ends the tangent
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Some rows of a patch, taken apart into simplices: triangles of the fans, edges, or ends."""
+
+    rows: Tensor  # int64 [m]: of the patch
+    points: Tensor  # int64 [m, k]
+    at: Tensor  # [m, p, c, 3]: the corners of the pieces
+    vectors: Tensor  # [m, p, 3]: area vectors, along the normals of the patch
+    sizes: Tensor  # [m, p]: areas or lengths; of fans, negative where a triangle faces back
+
+
+def spread(values: Tensor) -> Tensor:
+    """[m, p, c, ...]: what stands at the k corners of a ring, at the corners of its pieces."""
+    k = values.shape[1]
+    if k <= 3:
+        return values[:, None]
+    mean = values.mean(1, keepdim=True).expand_as(values)
+    return torch.stack([values, torch.roll(values, -1, 1), mean], 2)
+
+
+def pieces(patch: Patch, points: Tensor) -> Iterator[Pieces]:
+    """The patch taken apart, some rows at a time; every sum over it is one over these.
+
+    Args:
+        patch: any.
+        points: float64 [n_points, 3].
+    """
+    sign = torch.where(patch.flip, -1.0, 1.0).to(points.dtype)
+    for rows, ring in tables(patch.offsets, patch.connectivity):
+        for some, ids in zip(torch.split(rows, AT_ONCE), torch.split(ring, AT_ONCE), strict=True):
+            x = points[ids]
+            turn = None if patch.across is None else patch.across[some]
+            vectors, sizes = _vectors(x, turn)
+            yield Pieces(some, ids, spread(x), vectors * sign[some][:, None, None], sizes)
+
+
+def _vectors(x: Tensor, across: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Area vectors [m, p, 3] and sizes [m, p] of the pieces of rings [m, k, 3]."""
+    k = x.shape[1]
+    if k == 1:
+        return (torch.zeros_like(x) if across is None else across[:, None]), torch.ones_like(
+            x[..., 0]
+        )
+    if k == 2:
+        edge = x[:, 1] - x[:, 0]
+        vector = torch.zeros_like(edge) if across is None else cross(edge, across)
+        return vector[:, None], length(edge)[:, None]
+    if k == 3:
+        vector = area_vector(x)[:, None]
+        return vector, length(vector)
+    parts = triangles(x - x.mean(1, keepdim=True))
+    facing = dot(parts.detach(), area_vector(x.detach())[:, None])
+    return parts, length(parts) * torch.where(facing < 0, -1.0, 1.0).to(x.dtype)
+
+
+def all_faces(mesh: Mesh) -> Patch:
+    """Every face of `faces(mesh)`."""
+    return _of_faces(mesh, torch.arange(len(faces(mesh)), device=mesh.device), None)
+
+
+def skin(mesh: Mesh) -> Patch:
+    """What a body meets: the boundary of a mesh that fills its space, else its cells themselves."""
+    if mesh.dim == mesh.points.shape[1]:
+        return _of_faces(mesh, faces(mesh).boundary, None)
+    if mesh.dim == mesh.points.shape[1] - 1 and mesh.dim > 0:
+        return _of_cells(mesh, torch.nonzero(mesh.cells.dims == mesh.dim).squeeze(1), None)
+    raise MeshError(
+        f"no surface with a normal: cells of dimension {mesh.dim} in "
+        f"{mesh.points.shape[1]} dimensions"
+    )
+
+
+def patch_of(mesh: Mesh, region: Region) -> Patch:
+    """What a region of faces, sides or surface cells names, each once.
+
+    Raises:
+        MeshError: the region is of other entities, or of sides or cells that have no normal.
+    """
+    ids = region.ids.long()
+    if region.entity == "face":
+        return _of_faces(mesh, *_once(ids, region.flip))
+    if region.entity == "side":
+        pairs, flip = _once(ids, region.flip)
+        return _of_sides(mesh, region, pairs, flip)
+    if region.entity == "cell":
+        cells, flip = _once(ids, region.flip)
+        return _of_cells(mesh, cells, flip, region.name)
+    raise MeshError(
+        f"region {region.name!r} of {region.entity}s has no normal; "
+        "give one of faces, sides or surface cells"
+    )
+
+
+def need_faces(patch: Patch) -> None:
+    """Refuse a patch with parts that are no faces, where values on faces are asked for.
+
+    Raises:
+        MeshError: the message names the first such cell.
+    """
+    if bool((patch.face < 0).any()):
+        cell = int(patch.cell[torch.nonzero(patch.face < 0)[0]])
+        raise MeshError(
+            f"cell {cell} lies on no face of the mesh, so none of the values on faces is its own; "
+            "give values on points or cells"
+        )
+
+
+def _once(ids: Tensor, flip: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Ids without repeats; of repeats the flip of the first."""
+    unique, at = torch.unique(ids, dim=0, return_inverse=True)
+    if flip is None or len(unique) == 0:
+        return unique, flip
+    order = torch.arange(len(at), device=at.device)
+    first = order.new_zeros(len(unique))
+    first = first.scatter_reduce(0, at, order, "amin", include_self=False)
+    return unique, flip[first]
+
+
+def _flip(flip: Tensor | None, like: Tensor) -> Tensor:
+    return torch.zeros(len(like), dtype=torch.bool, device=like.device) if flip is None else flip
+
+
+def _of_faces(mesh: Mesh, ids: Tensor, flip: Tensor | None) -> Patch:
+    table = faces(mesh)
+    owner, other = table.owner.long()[ids], table.neighbour.long()[ids]
+    if mesh.dim < 3:
+        side = face_table(mesh).owner_side[ids]
+        if bool((side < 0).any()):
+            face = int(ids[torch.nonzero(side < 0)[0]])
+            raise MeshError(f"faces: face {face} is no side of its owner")
+        return _of_table(mesh, side, owner, other, ids, flip)
+    offsets, places = csr.take_rows(table.offsets.long(), ids)
+    rings = table.connectivity.long()[places]
+    return Patch(offsets, rings, owner, other, ids, _flip(flip, ids))
+
+
+def _of_sides(mesh: Mesh, region: Region, pairs: Tensor, flip: Tensor | None) -> Patch:
+    table = face_table(mesh)
+    side = table.sides.find(pairs)
+    if bool((side < 0).any()):
+        first = int(pairs[torch.nonzero(side < 0)[0, 0], 0])
+        raise MeshError(
+            f"region {region.name!r}: cell {first} has no such side among the cells of "
+            f"dimension {mesh.dim}"
+        )
+    face = table.face_of_side[side]
+    cell = pairs[:, 0]
+    at = face.clamp(min=0)
+    owner, neighbour = table.faces.owner.long()[at], table.faces.neighbour.long()[at]
+    beyond = torch.where(cell == owner, neighbour, owner)
+    alone = (face < 0) | (neighbour < 0)
+    other = torch.where(alone, torch.full_like(beyond, -1), beyond)
+    return _of_table(mesh, side, cell, other, face, flip)
+
+
+def _of_table(
+    mesh: Mesh, side: Tensor, cell: Tensor, other: Tensor, face: Tensor, flip: Tensor | None
+) -> Patch:
+    """Sides by their row in the table of all sides."""
+    table = sides(mesh.cells)
+    offsets, places = csr.take_rows(table.offsets, side)
+    rings = table.connectivity.long()[places]
+    across = None
+    if mesh.dim == 2:
+        across = surface_normals(mesh, in_space(mesh.points).double(), 0.0)[cell]
+    elif mesh.dim == 1:
+        across = _tangents(mesh, side, cell)
+    return Patch(offsets, rings, cell, other, face, _flip(flip, side), across)
+
+
+def _tangents(mesh: Mesh, side: Tensor, cell: Tensor) -> Tensor:
+    """[n, 3]: out of curves, at these ends of theirs."""
+    points = in_space(mesh.points).double()
+    inward, end = curve_ends(mesh)[cell, sides(mesh.cells).local(side)].unbind(1)
+    along = points[end] - points[inward]
+    size = length(along)
+    return over(along, size, size.detach() != 0, 0.0)
+
+
+def _of_cells(mesh: Mesh, ids: Tensor, flip: Tensor | None, name: str = "") -> Patch:
+    """Cells of one dimension less than the space: surfaces in space, curves in the plane.
+
+    Those on the boundary of cells of a higher dimension are taken as these faces, which look out
+    of their owner; others look along their own normal.
+    """
+    wanted = mesh.points.shape[1] - 1
+    if len(ids) and bool((mesh.cells.dims[ids] != wanted).any()):
+        bad = int(ids[torch.nonzero(mesh.cells.dims[ids] != wanted)[0]])
+        raise MeshError(
+            f"region {name!r}: cell {bad} has dimension {int(mesh.cells.dims[bad])} and so no "
+            f"normal in {wanted + 1} dimensions; give faces, sides or cells of dimension {wanted}"
+        )
+    turned = torch.zeros(mesh.n_cells, dtype=torch.bool, device=mesh.device)
+    if flip is not None:
+        turned[ids] = flip
+    if mesh.dim != wanted + 1:
+        return _own_rings(mesh, ids, turned)
+    table = faces(mesh)
+    face = attached_faces(mesh)[ids]
+    outer = (face >= 0) & (table.neighbour[face.clamp(min=0)] < 0)
+    on_skin = _of_faces(mesh, face[outer], turned[ids[outer]])
+    rest = _own_rings(mesh, ids[~outer], turned)
+    at = attached_faces(mesh)[rest.cell]
+    inner = at >= 0
+    at = at.clamp(min=0)
+    rest = replace(
+        rest,
+        cell=torch.where(inner, table.owner.long()[at], rest.cell) if len(table) else rest.cell,
+        other=torch.where(inner, table.neighbour.long()[at], -1) if len(table) else rest.other,
+        face=torch.where(inner, at, -1),
+    )
+    return _joined(on_skin, rest)
+
+
+def _own_rings(mesh: Mesh, ids: Tensor, turned: Tensor) -> Patch:
+    """The cells as they are; a strip as its triangles, a polyline as its segments."""
+    part = mesh.cells.take(ids)
+    rings: list[tuple[Tensor, Tensor]] = [(ids[:0], ids.new_zeros(0, 1))]
+    if mesh.points.shape[1] == 3:
+        rings += [(r.cell, r.points) for r in surface_rings(part)]
+    else:
+        for block in part.blocks:
+            row = need_size(block)
+            line = block.connectivity[:, list(corners(row, block.connectivity.shape[1]))].long()
+            ends = torch.stack([line[:, :-1], line[:, 1:]], 2)
+            rings.append((block.ids.repeat_interleave(ends.shape[1]), ends.reshape(-1, 2)))
+    sizes = torch.cat([torch.full_like(cell, table.shape[1]) for cell, table in rings])
+    cell = ids[torch.cat([cell for cell, _ in rings])]
+    none = torch.full_like(cell, -1)
+    across = None
+    if mesh.points.shape[1] == 2:
+        across = in_space(mesh.points).double().new_tensor([0.0, 0.0, 1.0]).expand(len(cell), 3)
+    flat = torch.cat([table.reshape(-1) for _, table in rings])
+    return Patch(csr.offsets_of(sizes), flat, cell, none, none, turned[cell], across)
+
+
+def _joined(a: Patch, b: Patch) -> Patch:
+    """Both, the second after the first."""
+    if len(b) == 0:
+        return a
+    if len(a) == 0:
+        return b
+    across = None
+    if a.across is not None and b.across is not None:
+        across = torch.cat([a.across, b.across])
+    return Patch(
+        offsets=torch.cat([a.offsets, b.offsets[1:] + a.offsets[-1]]),
+        connectivity=torch.cat([a.connectivity, b.connectivity]),
+        cell=torch.cat([a.cell, b.cell]),
+        other=torch.cat([a.other, b.other]),
+        face=torch.cat([a.face, b.face]),
+        flip=torch.cat([a.flip, b.flip]),
+        across=across,
+    )
