@@ -26,12 +26,16 @@ from meshkit.operators.measure.dual_measures import dual_measures
 from meshkit.operators.measure.edge_angles import edge_angles
 from meshkit.operators.measure.face_geometry import face_area_vectors, face_centroids
 from meshkit.operators.measure.point_normals import point_normals
+from meshkit.operators.quality.first_cell_heights import first_cell_heights
+from meshkit.operators.quality.quality import face_quality, quality
+from meshkit.operators.quality.worst import Worst, worst
 from meshkit.operators.simplices import simplices
 
 __all__ = [
     "Adjacency",
     "DihedralAngles",
     "Finding",
+    "Worst",
     "angle_defects",
     "average",
     "boundary",
@@ -49,7 +53,9 @@ __all__ = [
     "edges",
     "face_area_vectors",
     "face_centroids",
+    "face_quality",
     "faces",
+    "first_cell_heights",
     "flux",
     "force",
     "gauss_curvature",
@@ -59,5 +65,7 @@ __all__ = [
     "point_cells",
     "point_normals",
     "point_points",
+    "quality",
     "simplices",
+    "worst",
 ]

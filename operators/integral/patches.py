@@ -101,13 +101,13 @@ def _vectors(x: Tensor, across: Tensor | None) -> tuple[Tensor, Tensor]:
 
 def all_faces(mesh: Mesh) -> Patch:
     """Every face of `faces(mesh)`."""
-    return _of_faces(mesh, torch.arange(len(faces(mesh)), device=mesh.device), None)
+    return of_faces(mesh, torch.arange(len(faces(mesh)), device=mesh.device), None)
 
 
 def skin(mesh: Mesh) -> Patch:
     """What a body meets: the boundary of a mesh that fills its space, else its cells themselves."""
     if mesh.dim == mesh.points.shape[1]:
-        return _of_faces(mesh, faces(mesh).boundary, None)
+        return of_faces(mesh, faces(mesh).boundary, None)
     if mesh.dim == mesh.points.shape[1] - 1 and mesh.dim > 0:
         return _of_cells(mesh, torch.nonzero(mesh.cells.dims == mesh.dim).squeeze(1), None)
     raise MeshError(
@@ -124,10 +124,10 @@ def patch_of(mesh: Mesh, region: Region) -> Patch:
     """
     ids = region.ids.long()
     if region.entity == "face":
-        return _of_faces(mesh, *_once(ids, region.flip))
+        return of_faces(mesh, *_once(ids, region.flip))
     if region.entity == "side":
         pairs, flip = _once(ids, region.flip)
-        return _of_sides(mesh, region, pairs, flip)
+        return of_sides(mesh, region, pairs, flip)
     if region.entity == "cell":
         cells, flip = _once(ids, region.flip)
         return _of_cells(mesh, cells, flip, region.name)
@@ -166,7 +166,12 @@ def _flip(flip: Tensor | None, like: Tensor) -> Tensor:
     return torch.zeros(len(like), dtype=torch.bool, device=like.device) if flip is None else flip
 
 
-def _of_faces(mesh: Mesh, ids: Tensor, flip: Tensor | None) -> Patch:
+def of_faces(mesh: Mesh, ids: Tensor, flip: Tensor | None) -> Patch:
+    """These rows of `faces(mesh)`, in this order.
+
+    Raises:
+        MeshError: on surfaces and curves, a given face is no side of its owner.
+    """
     table = faces(mesh)
     owner, other = table.owner.long()[ids], table.neighbour.long()[ids]
     if mesh.dim < 3:
@@ -180,7 +185,12 @@ def _of_faces(mesh: Mesh, ids: Tensor, flip: Tensor | None) -> Patch:
     return Patch(offsets, rings, owner, other, ids, _flip(flip, ids))
 
 
-def _of_sides(mesh: Mesh, region: Region, pairs: Tensor, flip: Tensor | None) -> Patch:
+def of_sides(mesh: Mesh, region: Region, pairs: Tensor, flip: Tensor | None) -> Patch:
+    """These (cell, local face) pairs [n, 2], in this order; `region` is what messages name.
+
+    Raises:
+        MeshError: a cell of `mesh.dim` has no such side.
+    """
     table = face_table(mesh)
     side = table.sides.find(pairs)
     if bool((side < 0).any()):
@@ -244,7 +254,7 @@ def _of_cells(mesh: Mesh, ids: Tensor, flip: Tensor | None, name: str = "") -> P
     table = faces(mesh)
     face = attached_faces(mesh)[ids]
     outer = (face >= 0) & (table.neighbour[face.clamp(min=0)] < 0)
-    on_skin = _of_faces(mesh, face[outer], turned[ids[outer]])
+    on_skin = of_faces(mesh, face[outer], turned[ids[outer]])
     rest = _own_rings(mesh, ids[~outer], turned)
     at = attached_faces(mesh)[rest.cell]
     inner = at >= 0

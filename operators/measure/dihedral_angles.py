@@ -90,7 +90,7 @@ def solid_angles(cells: Cells, points: Tensor) -> Iterator[Angles]:
         if row.dim != 3 or block.type == POLYHEDRON:
             continue
         need_sides(block)
-        pairs = _edges_and_faces(block.type)
+        pairs = edges_and_faces(block.type)
         for ids, table in zip(
             torch.split(block.ids, AT_ONCE), torch.split(block.connectivity, AT_ONCE), strict=True
         ):
@@ -103,11 +103,11 @@ def solid_angles(cells: Cells, points: Tensor) -> Iterator[Angles]:
             cell = ids[:, None].expand(-1, len(pairs)).reshape(-1)
             yield Angles(cell, table[:, at[:, :2]].long().reshape(-1, 2), angles.reshape(-1))
     if cells.polyhedra is not None and len(cells.polyhedra):
-        yield _of_polyhedra(cells, points)
+        yield polyhedron_angles(cells, points)
 
 
 @lru_cache(maxsize=512)
-def _edges_and_faces(number: int) -> tuple[tuple[int, int, int, int], ...]:
+def edges_and_faces(number: int) -> tuple[tuple[int, int, int, int], ...]:
     """Each edge of a type: its ends along the ring of its first face, and its two faces."""
     row = CELL_TYPES[number]
     steps = {
@@ -118,7 +118,12 @@ def _edges_and_faces(number: int) -> tuple[tuple[int, int, int, int], ...]:
     return tuple((a, b, steps[a, b], steps[b, a]) for a, b in edge_template(number, row.size or 0))
 
 
-def _of_polyhedra(cells: Cells, points: Tensor) -> Angles:
+def polyhedron_angles(cells: Cells, points: Tensor) -> Angles:
+    """The angles of all polyhedra; `cell` is the id of the cell.
+
+    Raises:
+        MeshError: there are polyhedra without faces.
+    """
     solids = cells.polyhedra
     if solids is None:
         raise MeshError("polyhedra: expected their faces, found none")

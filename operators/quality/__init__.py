@@ -1,0 +1,1 @@
+"""How good cells are for finite volumes and finite elements."""

@@ -1,0 +1,229 @@
+"""The shape of solids of one type in one pass over their corners, compiled.
+
+The same measures as the torch code of `cell_shapes`, which has their derivatives; the tests hold
+one against the other.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from meshkit.operators.kernels import Array, array, kernel, over_rows
+
+COLUMNS: Final = (
+    "aspect_ratio",
+    "edge_ratio",
+    "scaled_jacobian",
+    "min_angle",
+    "max_angle",
+    "equiangle_skewness",
+)
+"""What each column of the answer is."""
+
+_TETRA: Final = 1
+_HEXAHEDRON: Final = 2
+
+
+def solid_shapes(
+    points: Tensor,
+    table: Tensor,
+    *,
+    edges: Array,
+    rings: list[list[int]],
+    corners: Array,
+    shape: str,
+    angles: bool,
+    skewness: bool,
+) -> Tensor:
+    """float64 [m, 6]: the `COLUMNS` of solids, but for the factors of their regular shapes.
+
+    Args:
+        points: [n_points, 3], on the CPU.
+        table: int [m, k], the corners.
+        edges: [e, 4], each edge along its first face: two places in a row of the table, and its
+            two faces.
+        rings: the faces, places in a row of the table.
+        corners: [c, 4]: a corner and the three others it has an edge to, right-handed; none for
+            a solid without a scaled Jacobian.
+        shape: its name; tets and hexahedra have rules of their own.
+        angles, skewness: whether these are wanted, too; else their columns mean nothing.
+    """
+    out = np.empty((len(table), len(COLUMNS)))
+    sizes = np.array([len(ring) for ring in rings], dtype=np.int64)
+    padded = np.zeros((len(rings), int(sizes.max())), dtype=np.int64)
+    for f, ring in enumerate(rings):
+        padded[f, : len(ring)] = ring
+    kind = {"tetra": _TETRA, "hexahedron": _HEXAHEDRON}.get(shape, 0)
+    at, ids = array(points.double()), array(table)
+    solid = (edges, padded, sizes, corners, kind)
+    over_rows(_shapes, len(table), at, ids, *solid, angles, skewness, out)
+    return torch.from_numpy(out)
+
+
+@kernel
+def _shapes(
+    lo: int,
+    hi: int,
+    points: Array,
+    table: Array,
+    edges: Array,
+    rings: Array,
+    sizes: Array,
+    corners: Array,
+    kind: int,
+    angles: bool,
+    skewness: bool,
+    out: Array,
+) -> None:
+    k, n_faces = table.shape[1], len(sizes)
+    x = np.empty((k, 3))
+    normal = np.empty((n_faces, 3))
+    for row in range(lo, hi):
+        # About the vertex mean: differences before products.
+        for a in range(3):
+            mean = 0.0
+            first = points[table[row, 0], a]
+            for i in range(k):
+                x[i, a] = points[table[row, i], a] - first
+                mean += x[i, a]
+            for i in range(k):
+                x[i, a] -= mean / k
+        surface, volume, skew = 0.0, 0.0, -math.inf
+        for f in range(n_faces):
+            n = sizes[f]
+            surface += _fan(x, rings[f], n, normal[f])
+            mx, my, mz = 0.0, 0.0, 0.0
+            for i in range(n):
+                mx += x[rings[f, i], 0]
+                my += x[rings[f, i], 1]
+                mz += x[rings[f, i], 2]
+            volume += (mx * normal[f, 0] + my * normal[f, 1] + mz * normal[f, 2]) / (3 * n)
+            if skewness and skew == skew:
+                here = _ring_skewness(x, rings[f], n, normal[f])
+                skew = here if here > skew or here != here else skew
+        low, high, longest, shortest = math.inf, -math.inf, 0.0, math.inf
+        for e in range(len(edges)):
+            a, b, f, g = edges[e, 0], edges[e, 1], edges[e, 2], edges[e, 3]
+            ex, ey, ez = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
+            size = math.sqrt(ex * ex + ey * ey + ez * ez)
+            longest = size if size > longest or size != size else longest
+            shortest = size if size < shortest or size != size else shortest
+            if not angles or low != low:
+                continue
+            cx = normal[f, 1] * normal[g, 2] - normal[f, 2] * normal[g, 1]
+            cy = normal[f, 2] * normal[g, 0] - normal[f, 0] * normal[g, 2]
+            cz = normal[f, 0] * normal[g, 1] - normal[f, 1] * normal[g, 0]
+            sine = (cx * ex + cy * ey + cz * ez) / size
+            cosine = (
+                normal[f, 0] * normal[g, 0]
+                + normal[f, 1] * normal[g, 1]
+                + normal[f, 2] * normal[g, 2]
+            )
+            if sine == 0.0 and cosine == 0.0:
+                sine = math.nan  # a face without area
+            angle = math.pi - math.atan2(sine, cosine)
+            low = angle if angle < low or angle != angle else low
+            high = angle if angle > high or angle != angle else high
+        out[row, 0] = longest * surface / volume
+        out[row, 1] = longest / shortest
+        out[row, 2] = _jacobian(x, corners, kind)
+        out[row, 3] = low * 180 / math.pi
+        out[row, 4] = high * 180 / math.pi
+        out[row, 5] = skew
+
+
+@kernel
+def _fan(x: Array, ring: Array, n: int, vector: Array) -> float:
+    """The area of a ring's fan; its area vector is written into `vector`."""
+    mx, my, mz = 0.0, 0.0, 0.0
+    for i in range(n):
+        mx += x[ring[i], 0] / n
+        my += x[ring[i], 1] / n
+        mz += x[ring[i], 2] / n
+    vector[:] = 0.0
+    if n == 3:
+        mx, my, mz = x[ring[2], 0], x[ring[2], 1], x[ring[2], 2]
+    last = 1 if n == 3 else n
+    for step in range(2):
+        area = 0.0
+        for i in range(last):
+            a, b = ring[i], ring[(i + 1) % n]
+            ux, uy, uz = x[a, 0] - mx, x[a, 1] - my, x[a, 2] - mz
+            vx, vy, vz = x[b, 0] - mx, x[b, 1] - my, x[b, 2] - mz
+            cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+            if step == 0:
+                vector[0] += cx / 2
+                vector[1] += cy / 2
+                vector[2] += cz / 2
+            size = math.sqrt(cx * cx + cy * cy + cz * cz) / 2
+            back = step == 1 and cx * vector[0] + cy * vector[1] + cz * vector[2] < 0
+            area += -size if back else size
+    return area
+
+
+@kernel
+def _ring_skewness(x: Array, ring: Array, n: int, vector: Array) -> float:
+    """How far the angles of a ring are from those of the regular one."""
+    low, high = math.inf, -math.inf
+    for i in range(n):
+        at, a, b = ring[i], ring[(i + 1) % n], ring[(i + n - 1) % n]
+        ux, uy, uz = x[a, 0] - x[at, 0], x[a, 1] - x[at, 1], x[a, 2] - x[at, 2]
+        vx, vy, vz = x[b, 0] - x[at, 0], x[b, 1] - x[at, 1], x[b, 2] - x[at, 2]
+        cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+        sine = math.sqrt(cx * cx + cy * cy + cz * cz)
+        cosine = ux * vx + uy * vy + uz * vz
+        if sine == 0.0 and cosine == 0.0:
+            return math.nan
+        angle = math.atan2(sine, cosine)
+        if n > 3 and cx * vector[0] + cy * vector[1] + cz * vector[2] < 0:
+            angle = 2 * math.pi - angle
+        if angle != angle:
+            return math.nan
+        low, high = min(low, angle), max(high, angle)
+    even = math.pi * (1 - 2 / n)
+    return max((high - even) / (math.pi - even), (even - low) / even)
+
+
+@kernel
+def _determinant(x: Array, at: int, i: int, j: int, k: int) -> tuple[float, float]:
+    """The triple product of three edges from a corner, and the product of their lengths."""
+    ux, uy, uz = x[i, 0] - x[at, 0], x[i, 1] - x[at, 1], x[i, 2] - x[at, 2]
+    vx, vy, vz = x[j, 0] - x[at, 0], x[j, 1] - x[at, 1], x[j, 2] - x[at, 2]
+    wx, wy, wz = x[k, 0] - x[at, 0], x[k, 1] - x[at, 1], x[k, 2] - x[at, 2]
+    triple = (uy * vz - uz * vy) * wx + (uz * vx - ux * vz) * wy + (ux * vy - uy * vx) * wz
+    size = math.sqrt(ux * ux + uy * uy + uz * uz) * math.sqrt(vx * vx + vy * vy + vz * vz)
+    return triple, size * math.sqrt(wx * wx + wy * wy + wz * wz)
+
+
+@kernel
+def _jacobian(x: Array, corners: Array, kind: int) -> float:
+    """The least scaled determinant; of a tet the determinant over the largest product."""
+    least, most = math.inf, 0.0
+    triple = math.nan
+    for c in range(len(corners)):
+        triple, size = _determinant(x, corners[c, 0], corners[c, 1], corners[c, 2], corners[c, 3])
+        scaled = triple / size
+        least = scaled if scaled < least or scaled != scaled else least
+        most = size if size > most or size != size else most
+        if scaled != scaled and kind != _TETRA:
+            return math.nan
+    if len(corners) == 0:
+        return math.nan
+    if kind == _TETRA:
+        return triple / most
+    if kind == _HEXAHEDRON:
+        axes = np.zeros((4, 3))
+        for a in range(3):
+            first, second = x[1, a] - x[7, a], x[2, a] - x[4, a]
+            third, fourth = x[5, a] - x[3, a], x[6, a] - x[0, a]
+            axes[1, a] = first + second + third + fourth
+            axes[2, a] = second - first + fourth - third
+            axes[3, a] = third - first + fourth - second
+        triple, size = _determinant(axes, 0, 1, 2, 3)
+        return min(least, triple / size)
+    return least
