@@ -1,6 +1,7 @@
 """Functions from a mesh (and fields) to tensors or a new mesh: no state, no input or output."""
 
 from meshkit.operators.adjacency.boundary import boundary
+from meshkit.operators.adjacency.components import components, feature_patches
 from meshkit.operators.adjacency.edges import edges
 from meshkit.operators.adjacency.faces import faces
 from meshkit.operators.adjacency.neighbours import (
@@ -45,6 +46,7 @@ __all__ = [
     "cell_measures",
     "cell_normals",
     "check",
+    "components",
     "corner_angles",
     "dihedral_angles",
     "domain",
@@ -55,6 +57,7 @@ __all__ = [
     "face_centroids",
     "face_quality",
     "faces",
+    "feature_patches",
     "first_cell_heights",
     "flux",
     "force",

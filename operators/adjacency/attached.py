@@ -9,7 +9,8 @@ from meshkit import csr
 from meshkit.cells import Cells
 from meshkit.celltypes import CELL_TYPES
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency.faces import FaceTable, face_table, need_dim_points
+from meshkit.operators.adjacency.faces import FaceTable, face_table
+from meshkit.operators.adjacency.pairing import need_dim_points
 from meshkit.operators.adjacency.templates import corners, need_size
 from meshkit.operators.adjacency.vertex_sets import first_of_each, vertex_set_ids
 

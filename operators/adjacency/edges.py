@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from meshkit.cells import Cells
 from meshkit.celltypes import POLYHEDRON
 from meshkit.mesh import Mesh
+from meshkit.operators.adjacency import row_kernels as compiled
+from meshkit.operators.adjacency.pairing import kernels_pay, one_shape
 from meshkit.operators.adjacency.sides import need_point_ids, need_polyhedra, top_blocks
 from meshkit.operators.adjacency.templates import edge_template
+from meshkit.operators.kernels import array, over_rows
 
 
 def edges(mesh: Mesh) -> Tensor:
@@ -27,10 +31,46 @@ def edges(mesh: Mesh) -> Tensor:
         MeshError: as `faces`.
     """
     need_point_ids(mesh)
-    return mesh.cells.memo("edges", lambda: _edges(mesh.cells))
+    cells = mesh.cells
+
+    def make() -> Tensor:
+        return edges_by_kernels(cells) if kernels_pay(cells) else edges_by_sorting(cells)
+
+    return cells.memo("edges", make)
 
 
-def _edges(cells: Cells) -> Tensor:
+def edges_by_sorting(cells: Cells) -> Tensor:
+    """The edges through sorted keys, in torch alone: on any device."""
+    low, high = torch.sort(_all_edges(cells), 1).values.long().unbind(1)
+    bound = cells.id_range[1] + 1
+    key = torch.unique((low * bound + high)[low != high])
+    pairs = torch.stack([key // max(bound, 1), key % max(bound, 1)], 1)
+    return pairs.to(cells.connectivity.dtype)
+
+
+def edges_by_kernels(cells: Cells) -> Tensor:
+    """The edges through buckets of their lower points, in compiled code: on the CPU."""
+    need_polyhedra(cells)
+    shape = one_shape(cells)
+    if shape is not None:
+        table = shape[0].connectivity
+        template = edge_template(shape[0].type, table.shape[1])
+    else:
+        table, template = _all_edges(cells), ((0, 1),)
+    flat, k = array(table).reshape(-1), table.shape[1]
+    counts = np.zeros(cells.id_range[1] + 2, np.uint32)
+    compiled.count_edges(template)(flat, k, counts)
+    starts = np.cumsum(counts, dtype=np.uint32)
+    ends, upper = starts[:-1].copy(), np.empty(int(starts[-1]), np.uint32)
+    compiled.put_edges(template)(flat, k, ends, upper)
+    over_rows(compiled.unique_rows, len(ends), starts, ends, upper)
+    out = torch.empty(int((ends - starts[:-1]).sum()), 2, dtype=cells.connectivity.dtype)
+    compiled.pairs_of_rows(starts, ends, upper, array(out).reshape(-1))
+    return out
+
+
+def _all_edges(cells: Cells) -> Tensor:
+    """int [.., 2]: the edges of each cell, in either direction and as often as they occur."""
     ids = cells.connectivity
     need_polyhedra(cells)
     pairs = [ids.new_zeros(0, 2)]
@@ -43,10 +83,7 @@ def _edges(cells: Cells) -> Tensor:
             rings = cells.polyhedra
             ends = rings.connectivity[following(rings.offsets)]
             pairs.append(torch.stack([rings.connectivity, ends], 1).to(ids.dtype))
-    low, high = torch.sort(torch.cat(pairs), 1).values.long().unbind(1)
-    bound = cells.id_range[1] + 1
-    key = torch.unique((low * bound + high)[low != high])
-    return torch.stack([key // max(bound, 1), key % max(bound, 1)], 1).to(ids.dtype)
+    return torch.cat(pairs)
 
 
 def following(offsets: Tensor) -> Tensor:

@@ -12,12 +12,11 @@ from meshkit.cells import Cells
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
 from meshkit.mesh import Mesh
+from meshkit.operators.adjacency import matching_kernels as compiled
+from meshkit.operators.adjacency.pairing import Pairing, kernels_pay, one_shape, pairing
 from meshkit.operators.adjacency.sides import Sides, need_ascending, need_point_ids, sides
-from meshkit.operators.adjacency.vertex_sets import (
-    first_of_each,
-    last_of_each,
-    vertex_set_ids,
-)
+from meshkit.operators.adjacency.vertex_sets import vertex_set_ids
+from meshkit.operators.kernels import array
 
 
 def faces(mesh: Mesh) -> Faces:
@@ -44,26 +43,81 @@ def faces(mesh: Mesh) -> Faces:
         MeshError: a point id is out of range, a cell's type is unknown or its size wrong, or a
             convex point set does not say what its faces are; the message names the cell.
     """
-    return mesh.faces if mesh.faces is not None else face_table(mesh).faces
+    if mesh.faces is not None:
+        return mesh.faces
+    need_point_ids(mesh)
+    return computed_faces(mesh.cells)
 
 
-@dataclass(frozen=True, eq=False)
 class FaceTable:
-    """Faces, and which sides of which cells they are."""
+    """Faces, and which sides of which cells they are; each part is worked out when it is asked for.
 
-    faces: Faces
-    sides: Sides
-    owner_side: Tensor  # int64 [n_faces]: -1 where a given face is no side of its owner
-    neighbour_side: Tensor  # int64 [n_faces]: -1 on the boundary, or as above
-    face_of_side: Tensor  # int64 [n_sides]: -1 where the given faces lack it
-    crowd: Tensor  # int64 [c]: the sides that more than two cells share, ascending
-    crowd_set: Tensor  # int64 [c]: which of them are the same
+    A view of one mesh, to be used and dropped: what it tells is kept by the mesh's cells and faces.
+    """
+
+    def __init__(self, mesh: Mesh) -> None:
+        need_point_ids(mesh)
+        self._mesh, self._cells = mesh, mesh.cells
+        self._pairing = pairing(mesh.cells)
+        own = mesh.faces
+        if own is not None:
+            n, m = mesh.n_cells, mesh.n_points
+            own.memo(("ids", n, m), (), lambda: need_face_ids(own, n, m))
+
+    @property
+    def faces(self) -> Faces:
+        """The given faces where there are, else the computed ones."""
+        return computed_faces(self._cells) if self._mesh.faces is None else self._mesh.faces
+
+    @property
+    def sides(self) -> Sides:
+        """All sides of the cells."""
+        return sides(self._cells)
+
+    @property
+    def owner_side(self) -> Tensor:
+        """int64 [n_faces]: -1 where a given face is no side of its owner."""
+        return self._links.owner_side
+
+    @property
+    def neighbour_side(self) -> Tensor:
+        """int64 [n_faces]: -1 on the boundary, or where a given face is no side of it."""
+        return self._links.neighbour_side
+
+    @property
+    def face_of_side(self) -> Tensor:
+        """int64 [n_sides]: -1 where the given faces lack it."""
+        return self._links.face_of_side
+
+    @property
+    def crowd(self) -> Tensor:
+        """int64 [c]: the sides that more than two cells share, ascending."""
+        return self._pairing.crowd
+
+    @property
+    def crowd_set(self) -> Tensor:
+        """int64 [c]: which of the crowd are the same."""
+        return self._pairing.crowd_set
 
     @property
     def nonmanifold(self) -> Tensor:
         """int64: the faces that more than two cells share, ascending."""
         found = self.face_of_side[self.crowd]
         return torch.sort(found[found >= 0]).values
+
+    @property
+    def _links(self) -> _Links:
+        own = self._mesh.faces
+        if own is None:
+            return self._cells.memo("face_links", lambda: _computed_links(self._pairing.partner))
+        return own.memo("face_links", self._cells.sources, lambda: _links(own, self.sides))
+
+
+@dataclass(frozen=True, eq=False)
+class _Links:
+    owner_side: Tensor
+    neighbour_side: Tensor
+    face_of_side: Tensor
 
 
 def face_table(mesh: Mesh) -> FaceTable:
@@ -72,62 +126,81 @@ def face_table(mesh: Mesh) -> FaceTable:
     Raises:
         MeshError: as `faces`; or a given face names a point or cell that is not there.
     """
-    need_point_ids(mesh)
-    computed = mesh.cells.memo("face_table", lambda: _matched(mesh.cells))
-    own = mesh.faces
-    if own is None:
-        return computed
-    return own.memo("face_table", mesh.cells.sources, lambda: _linked(own, computed, mesh.n_points))
+    return FaceTable(mesh)
 
 
-def need_dim_points(dim: int) -> int:
-    """How many distinct points a side needs to be one: a triangle's, a line's, a point."""
-    return max(dim, 1)
+def computed_faces(cells: Cells) -> Faces:
+    """The faces of cells whose ids were checked, in the order of `faces`, worked out once."""
+
+    def make() -> Faces:
+        pairs = pairing(cells)
+        return _by_kernels(cells, pairs) if kernels_pay(cells) else _by_indexing(cells, pairs)
+
+    return cells.memo("faces", make)
 
 
-def _matched(cells: Cells) -> FaceTable:
-    """Sides with the same points, paired."""
+def _ids_dtype(cells: Cells, n_ring_points: int) -> torch.dtype:
+    """The dtype of the cells' ids, int64 where it is too small for the faces."""
+    dtype = cells.connectivity.dtype
+    small = max(n_ring_points, len(cells)) <= torch.iinfo(dtype).max
+    return dtype if small else torch.int64
+
+
+def _by_indexing(cells: Cells, pairs: Pairing) -> Faces:
+    """In torch alone: on any device."""
     table = sides(cells)
-    n = len(table)
-    ids, count = vertex_set_ids(table.offsets, table.connectivity, least=need_dim_points(cells.dim))
-    alone = torch.full((n,), -1, dtype=torch.int64, device=ids.device)
-    partner = alone.clone()
-    known = ids[ids >= 0]
-    members = torch.bincount(known, minlength=count)
-    first, last = first_of_each(ids, count), last_of_each(ids, count)
-    pairs = torch.nonzero(members == 2).squeeze(1)
-    a, b = first[pairs], last[pairs]
-    apart = table.cell[a] != table.cell[b]
-    a, b = a[apart], b[apart]
-    partner[a], partner[b] = b, a
-    crowd = (
-        torch.nonzero((ids >= 0) & (members[ids.clamp(min=0)] > 2)).squeeze(1) if count else a[:0]
+    links = _computed_links(pairs.partner)
+    offsets, places = csr.take_rows(table.offsets, links.owner_side)
+    owner = table.cell[links.owner_side]
+    beyond = links.neighbour_side
+    neighbour = torch.where(beyond < 0, -1, table.cell[beyond.clamp(min=0)])
+    wanted = _ids_dtype(cells, len(places))
+    return Faces(
+        offsets.to(wanted), table.connectivity[places], owner.to(wanted), neighbour.to(wanted)
     )
-    inner = torch.nonzero(partner > torch.arange(n, device=ids.device)).squeeze(1)
+
+
+def _by_kernels(cells: Cells, pairs: Pairing) -> Faces:
+    """In compiled code: on the CPU."""
+    partner = array(pairs.partner)
+    n_inner = compiled.count_inner(partner)
+    n = len(partner) - n_inner
+    shape = one_shape(cells)
+    if shape is None:
+        return _by_indexing(cells, pairs)
+    block, template = shape
+    size = len(template[0])
+    wanted = _ids_dtype(cells, n * size)
+    ids = block.connectivity.to(wanted)
+    rings, owner, neighbour = (torch.empty(m, dtype=wanted) for m in (n * size, n, n))
+    compiled.faces_of_table(template)(
+        array(ids).reshape(-1),
+        ids.shape[1],
+        partner,
+        n_inner,
+        array(rings),
+        array(owner),
+        array(neighbour),
+    )
+    return Faces(torch.arange(0, n * size + 1, size, dtype=wanted), rings, owner, neighbour)
+
+
+def _computed_links(partner: Tensor) -> _Links:
+    """Of faces in our own order: first the sides with a partner further on, then those without."""
+    n, partner = len(partner), partner.long()
+    inner = torch.nonzero(partner > torch.arange(n, device=partner.device)).squeeze(1)
     outer = torch.nonzero(partner < 0).squeeze(1)
     owner_side = torch.cat([inner, outer])
     neighbour_side = partner[owner_side]
-    face_of_side = torch.empty_like(alone)
-    face = torch.arange(len(owner_side), device=ids.device)
+    face_of_side = torch.empty_like(partner)
+    face = torch.arange(len(owner_side), device=partner.device)
     face_of_side[owner_side] = face
     face_of_side[neighbour_side[: len(inner)]] = face[: len(inner)]
-    offsets, places = csr.take_rows(table.offsets, owner_side)
-    owner = table.cell[owner_side]
-    neighbour = torch.where(neighbour_side < 0, -1, table.cell[neighbour_side])
-    dtype = cells.connectivity.dtype
-    small = max(len(places), len(cells)) <= torch.iinfo(dtype).max
-    wanted = dtype if small else torch.int64
-    made = Faces(
-        offsets.to(wanted), table.connectivity[places], owner.to(wanted), neighbour.to(wanted)
-    )
-    return FaceTable(made, table, owner_side, neighbour_side, face_of_side, crowd, ids[crowd])
+    return _Links(owner_side, neighbour_side, face_of_side)
 
 
-def _linked(own: Faces, computed: FaceTable, n_points: int) -> FaceTable:
-    """Given faces, with the side of each cell that has the same points."""
-    table = computed.sides
-    n_cells = len(table.of_cell) - 1
-    need_face_ids(own, n_cells, n_points)
+def _links(own: Faces, table: Sides) -> _Links:
+    """Of given faces: the side of each cell that has the same points."""
     n = len(own)
     offsets = torch.cat([table.offsets, own.offsets[1:].long() + table.offsets[-1]])
     rings = torch.cat([table.connectivity, own.connectivity.to(table.connectivity.dtype)])
@@ -152,15 +225,7 @@ def _linked(own: Faces, computed: FaceTable, n_points: int) -> FaceTable:
     for found in (neighbour_side, owner_side):
         here = found >= 0
         face_of_side[found[here]] = face[here]
-    return FaceTable(
-        own,
-        table,
-        owner_side,
-        neighbour_side,
-        face_of_side,
-        computed.crowd,
-        computed.crowd_set,
-    )
+    return _Links(owner_side, neighbour_side, face_of_side)
 
 
 def need_face_ids(own: Faces, n_cells: int, n_points: int) -> None:

@@ -1,0 +1,381 @@
+"""Adjacency as compiled kernels and as torch alone: one answer, that of brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from torch import Tensor
+
+from meshkit import operators as ops
+from meshkit.cells import Cells
+from meshkit.celltypes import CELL_TYPES
+from meshkit.errors import MeshError
+from meshkit.making import make_mesh
+from meshkit.mesh import Mesh
+from meshkit.operators.adjacency import matching_kernels, pairing, row_kernels
+from meshkit.operators.adjacency.components import joined
+from meshkit.operators.adjacency.faces import face_table
+from meshkit.operators.adjacency.templates import edge_template, side_template
+from tests import meshes
+
+NEVER = 1 << 60
+
+
+@contextmanager
+def answered_by(twin: str) -> Iterator[Callable[[Mesh], Mesh]]:
+    """Topology by one of the twins; gives what takes a mesh there, with nothing worked out yet."""
+    before = pairing.WORTH_COMPILING
+    try:
+        pairing.WORTH_COMPILING = 0 if twin == "compiled" else NEVER  # type: ignore[misc]
+        device = "cuda" if twin == "cuda" else "cpu"
+
+        def there(mesh: Mesh) -> Mesh:
+            moved = mesh.to(device)
+            own = None if moved.faces is None else moved.faces.apply(lambda x: x)
+            return moved.replace(cells=moved.cells.apply(lambda x: x), faces=own)
+
+        yield there
+    finally:
+        pairing.WORTH_COMPILING = before  # type: ignore[misc]
+
+
+@pytest.fixture(
+    params=["compiled", "torch", pytest.param("cuda", marks=pytest.mark.cuda)], scope="module"
+)
+def twin(request: pytest.FixtureRequest) -> str:
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    return str(request.param)
+
+
+def rows_of(offsets: Tensor, values: Tensor) -> list[list[int]]:
+    flat = values.tolist()
+    return [flat[a:b] for a, b in pairwise(offsets.tolist())]
+
+
+def answer(mesh: Mesh) -> dict[str, Any]:
+    """Everything that adjacency says, as lists."""
+    table = face_table(mesh)
+    faces = table.faces
+    rows = {
+        "point_points": ops.point_points(mesh),
+        "point_cells": ops.point_cells(mesh),
+        "cell_cells": ops.cell_cells(mesh),
+        "cells through points": ops.cell_cells(mesh, through="points"),
+        "cell_faces": ops.cell_faces(mesh),
+    }
+    skin = ops.boundary(mesh)
+    return {
+        "rings": rows_of(faces.offsets, faces.connectivity),
+        "owner": faces.owner.tolist(),
+        "neighbour": faces.neighbour.tolist(),
+        "face dtypes": [x.dtype for x in faces.sources],
+        "owner_side": table.owner_side.tolist(),
+        "neighbour_side": table.neighbour_side.tolist(),
+        "face_of_side": table.face_of_side.tolist(),
+        "crowd": table.crowd.tolist(),
+        "edges": ops.edges(mesh).tolist(),
+        "edge dtype": ops.edges(mesh).dtype,
+        "parts": ops.components(mesh).tolist(),
+        "parts through points": ops.components(mesh, through="points").tolist(),
+        "skin": rows_of(skin.cells.offsets, skin.cells.connectivity),
+        "skin types": skin.cells.types.tolist(),
+        "parents": [skin.cell_data["parent_cell"].tolist(), skin.cell_data["local_face"].tolist()],
+        "skin points": skin.point_data["parent_point"].tolist(),
+        **{name: rows_of(found.offsets, found.indices) for name, found in rows.items()},
+    }
+
+
+def brute(mesh: Mesh) -> dict[str, Any]:
+    """The same by loops and dictionaries, for meshes without faces of their own."""
+    cells, dim = mesh.cells, mesh.dim
+    points = rows_of(cells.offsets, cells.connectivity)
+    top = [CELL_TYPES[t].dim == dim for t in cells.types.tolist()]
+    sides = sides_of(cells, dim, points)
+    alike: dict[frozenset[int], list[int]] = {}
+    for i, (_, _, ring) in enumerate(sides):
+        if len(set(ring)) >= max(dim, 1):
+            alike.setdefault(frozenset(ring), []).append(i)
+    partner = [-1] * len(sides)
+    crowds = [group for group in alike.values() if len(group) > 2]
+    for group in alike.values():
+        if len(group) == 2 and sides[group[0]][0] != sides[group[1]][0]:
+            partner[group[0]], partner[group[1]] = group[1], group[0]
+    inner = [i for i in range(len(sides)) if partner[i] > i]
+    outer = [i for i in range(len(sides)) if partner[i] < 0]
+    order = inner + outer
+    links = {(sides[i][0], sides[partner[i]][0]) for i in range(len(sides)) if partner[i] >= 0}
+    links |= {(sides[a][0], sides[b][0]) for group in crowds for a in group for b in group}
+    by_face = sorted(link for link in links if link[0] != link[1])
+    edges = sorted({(min(e), max(e)) for e in edges_of(cells, dim, points, sides) if e[0] != e[1]})
+    listed = sorted({(p, i) for i, row in enumerate(points) if top[i] for p in row})
+    by_point = {(i, j) for p, i in listed for q, j in listed if p == q and i != j}
+    n = len(points)
+    cell_faces = sorted(
+        {(sides[i][0], f) for f, i in enumerate(order)}
+        | {(sides[partner[i]][0], f) for f, i in enumerate(inner)}
+    )
+    used = sorted({p for i in outer for p in sides[i][2]})
+    return {
+        "rings": [sides[i][2] for i in order],
+        "owner": [sides[i][0] for i in order],
+        "neighbour": [sides[partner[i]][0] for i in inner] + [-1] * len(outer),
+        "owner_side": order,
+        "neighbour_side": [partner[i] for i in order],
+        "crowd": sorted(i for group in crowds for i in group),
+        "edges": [list(e) for e in edges],
+        "parts": parts_of(top, by_face),
+        "parts through points": parts_of(top, sorted(by_point)),
+        "skin": [[used.index(p) for p in sides[i][2]] for i in outer],
+        "parents": [[sides[i][0] for i in outer], [sides[i][1] for i in outer]],
+        "skin points": used,
+        "point_points": listed_rows(mesh.n_points, [*edges, *((b, a) for a, b in edges)]),
+        "point_cells": listed_rows(mesh.n_points, listed),
+        "cell_cells": listed_rows(n, by_face),
+        "cells through points": listed_rows(n, sorted(by_point)),
+        "cell_faces": listed_rows(n, cell_faces),
+    }
+
+
+def listed_rows(n: int, pairs: list[tuple[int, int]]) -> list[list[int]]:
+    out: list[list[int]] = [[] for _ in range(n)]
+    for row, value in sorted(pairs):
+        out[row].append(value)
+    return out
+
+
+def sides_of(cells: Cells, dim: int, points: list[list[int]]) -> list[tuple[int, int, list[int]]]:
+    """(cell, local face, ring) of every side."""
+    out, solid = [], 0
+    for i, number in enumerate(cells.types.tolist()):
+        if CELL_TYPES[number].dim != dim or dim == 0:
+            continue
+        if number == 42 and cells.polyhedra is not None:
+            rings = polyhedron(cells, solid)
+            solid += 1
+        else:
+            rings = [[points[i][p] for p in r] for r in side_template(number, len(points[i]))]
+        out += [(i, k, ring) for k, ring in enumerate(rings)]
+    return out
+
+
+def polyhedron(cells: Cells, which: int) -> list[list[int]]:
+    held = cells.polyhedra
+    assert held is not None
+    rows = rows_of(held.offsets, held.connectivity)
+    return rows[int(held.faces[which]) : int(held.faces[which + 1])]
+
+
+def edges_of(
+    cells: Cells, dim: int, points: list[list[int]], sides: list[tuple[int, int, list[int]]]
+) -> Iterator[tuple[int, int]]:
+    numbers = cells.types.tolist()
+    for i, number in enumerate(numbers):
+        if CELL_TYPES[number].dim == dim and number != 42:
+            for a, b in edge_template(number, len(points[i])):
+                yield points[i][a], points[i][b]
+    for i, _, ring in sides:
+        if numbers[i] == 42:
+            yield from zip(ring, ring[1:] + ring[:1], strict=True)
+
+
+def parts_of(top: list[bool], links: list[tuple[int, int]]) -> list[int]:
+    label = list(range(len(top)))
+    for _ in top:
+        for a, b in links:
+            label[a] = label[b] = min(label[a], label[b])
+    kept = sorted({x for x, here in zip(label, top, strict=True) if here})
+    return [kept.index(x) if here else -1 for x, here in zip(label, top, strict=True)]
+
+
+def agrees(mesh: Mesh, twin: str) -> None:
+    with answered_by(twin) as there:
+        got = answer(there(mesh))
+    for name, wanted in brute(mesh).items():
+        assert got[name] == wanted, name
+
+
+@settings(max_examples=200)
+@given(meshes.random_meshes(faces=False, regions=(), names=("p",), depth=0))
+def test_twins_are_brute_force_on_anything(twin: str, mesh: Mesh) -> None:
+    agrees(mesh, twin)
+
+
+def permuted(mesh: Mesh) -> Mesh:
+    """Points and cells in random order."""
+    to = torch.randperm(mesh.n_points)
+    order = torch.randperm(mesh.n_cells)
+    cells = mesh.cells.renumbered(to).take(order)
+    return mesh.replace(points=mesh.points[torch.argsort(to)], cells=cells)
+
+
+def with_ids(mesh: Mesh, dtype: torch.dtype) -> Mesh:
+    return mesh.replace(
+        cells=mesh.cells.apply(lambda x: x if x.dtype == torch.uint8 else x.to(dtype))
+    )
+
+
+def fan(n: int) -> Mesh:
+    """n triangles around one point, all in one bucket, and the first edge shared by three."""
+    ring = torch.arange(n) + 1
+    rows = torch.stack([torch.zeros(n, dtype=torch.int64), ring, ring.roll(-1)], 1)
+    rows = torch.cat([rows, torch.tensor([[1, n + 1, 0]])])
+    return make_mesh(torch.rand(n + 2, 3), rows)
+
+
+SHAPES: dict[str, Callable[[], Mesh]] = {
+    "tets": lambda: meshes.kuhn_cube(3),
+    "hexes": lambda: meshes.cube_hexes(3),
+    "triangles": lambda: meshes.square_triangles(4),
+    "quads": lambda: meshes.square_quads(4),
+    "wedges": lambda: meshes.wedge_column(5),
+    "pyramids": meshes.pyramids,
+    "hanging nodes": meshes.hanging_polyhedron,
+    "each type": meshes.one_of_each,
+    "a full bucket": lambda: fan(700),
+    "a full star": lambda: make_mesh(torch.rand(801, 3), [[0, i] for i in range(1, 801)]),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("name", SHAPES)
+def test_twins_agree_on_each_shape(twin: str, name: str, dtype: torch.dtype) -> None:
+    mesh = permuted(with_ids(SHAPES[name](), dtype))
+    with answered_by("torch") as there:
+        wanted = answer(there(mesh))
+    if name not in ("a full bucket", "a full star"):
+        assert {k: wanted[k] for k in brute(mesh)} == brute(mesh)
+    with answered_by(twin) as there:
+        assert answer(there(mesh)) == wanted
+
+
+def test_counts_of_the_kuhn_cube(twin: str) -> None:
+    with answered_by(twin) as there:
+        mesh = there(meshes.kuhn_cube(12))
+        assert len(ops.edges(mesh)) == 13428
+        assert len(ops.faces(mesh)) == 21600
+        assert ops.boundary(mesh).n_cells == 1728
+        assert len(ops.cell_cells(mesh).indices) == 39744
+        assert len(ops.point_points(mesh).indices) == 2 * 13428
+
+
+def test_sides_of_many_corners_that_share_the_lowest_are_told_apart() -> None:
+    # Two prisms on one polygon of 7, whose other polygons share six of the seven lowest corners.
+    ring = list(range(7))
+    solids = []
+    for top in (7, 14):
+        lid = [*range(6), top]
+        sides = [[ring[i], ring[(i + 1) % 7], lid[(i + 1) % 7], lid[i]] for i in range(7)]
+        solids.append([ring[::-1], lid, *sides])
+    mesh = make_mesh(torch.rand(15, 3), polyhedra=solids)
+    for twin in ("compiled", "torch"):
+        agrees(mesh, twin)
+
+
+def test_a_hash_of_many_corners_is_not_believed() -> None:
+    offsets = torch.tensor([0, 6, 12, 18]).numpy()
+    rings = torch.tensor([0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 5, 6, 5, 4, 3, 2, 1, 0]).numpy()
+    same = matching_kernels.same_points
+    assert not same(offsets, rings, 0, 1)
+    assert same(offsets, rings, 0, 2)
+
+
+def test_sorting_rows_and_values_of_any_length() -> None:
+    for n in (0, 1, 2, 9, 40, 300, 2000):
+        values = torch.randint(0, n // 2 + 1, (n,)).numpy()
+        wanted = sorted({*values.tolist()})
+        end = row_kernels.sort_unique(values, 0, n)
+        assert values[:end].tolist() == wanted
+        rows = torch.randint(0, 5, (n, 3)).int().numpy().astype("uint32")
+        wanted_rows = sorted(row[:2] for row in rows.tolist())
+        flat = rows.reshape(-1).copy()
+        matching_kernels.sort_rows(flat, 0, n, 3)
+        assert [row[:2] for row in flat.reshape(n, 3).tolist()] == wanted_rows
+
+
+# --- components and patches ----------------------------------------------------------------------
+
+
+def test_components_by_hand(twin: str) -> None:
+    # Two squares that touch in a corner, one far away, and a line between.
+    points = torch.tensor([[0, 0], [1, 0], [1, 1], [0, 1], [2, 1], [2, 2], [1, 2], [9, 9], [8, 9]])
+    mesh = make_mesh(
+        points.double(),
+        [[0, 1, 2], [7, 5], [2, 4, 5], [0, 2, 3], [5, 7, 8]],
+        types=["triangle", "line", "triangle", "triangle", "triangle"],
+    )
+    with answered_by(twin) as there:
+        assert ops.components(there(mesh)).tolist() == [0, -1, 1, 0, 2]
+        assert ops.components(there(mesh), through="points").tolist() == [0, -1, 0, 0, 0]
+    with pytest.raises(MeshError, match='expected through "faces" or "points", found "edges"'):
+        ops.components(mesh, through="edges")  # type: ignore[arg-type]
+    with pytest.raises(MeshError, match='expected through "faces" or "points", found "edges"'):
+        ops.cell_cells(mesh, through="edges")  # type: ignore[arg-type]
+    assert len(ops.components(make_mesh(torch.rand(3, 3)))) == 0
+
+
+def test_a_long_chain_is_one_component(twin: str) -> None:
+    n = 5000
+    order = torch.randperm(n)
+    one, other = order[:-1], order[1:]
+    with answered_by(twin):
+        device = "cuda" if twin == "cuda" else "cpu"
+        assert not joined(n, one.to(device), other.to(device)).any()
+        alone = joined(n, one[:0].to(device), other[:0].to(device))
+        assert torch.equal(alone.cpu(), torch.arange(n))
+
+
+def test_the_sides_of_a_cube_are_its_patches(twin: str) -> None:
+    mesh = permuted(meshes.cube_surface(3))
+    flipped = mesh.cells.dense.clone()
+    flipped[::3] = flipped[::3].flip(1)  # orientation plays no role
+    for rows in (mesh.cells.dense, flipped):
+        with answered_by(twin) as there:
+            surface = there(make_mesh(mesh.points, rows))
+            patches = ops.feature_patches(surface)
+            assert torch.bincount(patches).tolist() == [18] * 6
+            centres = ops.cell_centroids(surface)
+            for i in range(6):
+                side = centres[patches == i]
+                spread = side.amax(0) - side.amin(0)
+                assert spread.min() < 1e-12
+            assert ops.feature_patches(surface, angle=90).max() == 0
+            assert ops.feature_patches(surface, angle=89).max() == 5
+
+
+def test_patches_end_at_crowded_edges_and_cells_without_area() -> None:
+    points = torch.tensor([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [2.0, 0, 0]])
+    rows = [[0, 1, 2], [1, 0, 3], [0, 1, 4]]
+    assert ops.feature_patches(make_mesh(points, rows[:2])).tolist() == [0, 0]
+    assert ops.feature_patches(make_mesh(points, rows), angle=180).tolist() == [0, 1, 2]
+    thin = make_mesh(points, [[0, 1, 2], [1, 0, 5]])
+    assert ops.feature_patches(thin, angle=180).tolist() == [0, 1]
+
+
+def test_patches_refuse_what_is_no_surface_and_no_angle() -> None:
+    with pytest.raises(MeshError, match=r"dimension 3; take boundary\(mesh\)"):
+        ops.feature_patches(meshes.tetrahedron())
+    with pytest.raises(MeshError, match="from 0 to 180 degrees, found 181"):
+        ops.feature_patches(meshes.cube_surface(), angle=181)
+
+
+def test_edge_index_is_what_graph_libraries_take() -> None:
+    mesh = meshes.square_quads(2)
+    index = ops.cell_cells(mesh).to_edge_index()
+    assert index.tolist() == [[0, 0, 1, 1, 2, 2, 3, 3], [1, 2, 0, 3, 0, 3, 1, 2]]
+
+
+def test_adjacencies_are_worked_out_once() -> None:
+    mesh = meshes.cube_hexes(2)
+    for operator in (ops.point_points, ops.point_cells, ops.cell_cells, ops.cell_faces, ops.edges):
+        assert operator(mesh) is operator(mesh)
+        assert operator(mesh.replace(points=mesh.points * 2)) is operator(mesh)
+    own = meshes.two_tetrahedra()
+    assert ops.cell_cells(own) is ops.cell_cells(own)
+    assert ops.cell_faces(own) is ops.cell_faces(own)
