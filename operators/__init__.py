@@ -12,6 +12,17 @@ from meshkit.operators.adjacency.neighbours import (
     point_points,
 )
 from meshkit.operators.check import Finding, check
+from meshkit.operators.differential.curl import curl
+from meshkit.operators.differential.curl_operator import curl_operator
+from meshkit.operators.differential.divergence import divergence
+from meshkit.operators.differential.divergence_operator import divergence_operator
+from meshkit.operators.differential.gradient import gradient
+from meshkit.operators.differential.gradient_operator import gradient_operator
+from meshkit.operators.differential.laplacian import laplacian
+from meshkit.operators.differential.laplacian_operator import laplacian_operator
+from meshkit.operators.differential.mass_matrix import mass_matrix
+from meshkit.operators.differential.mesh_operator import MeshOperator, TransposedOperator
+from meshkit.operators.differential.stiffness_matrix import stiffness_matrix
 from meshkit.operators.domain import domain
 from meshkit.operators.integral.flux import flux
 from meshkit.operators.integral.force import force
@@ -36,6 +47,8 @@ __all__ = [
     "Adjacency",
     "DihedralAngles",
     "Finding",
+    "MeshOperator",
+    "TransposedOperator",
     "Worst",
     "angle_defects",
     "average",
@@ -48,7 +61,11 @@ __all__ = [
     "check",
     "components",
     "corner_angles",
+    "curl",
+    "curl_operator",
     "dihedral_angles",
+    "divergence",
+    "divergence_operator",
     "domain",
     "dual_measures",
     "edge_angles",
@@ -62,13 +79,19 @@ __all__ = [
     "flux",
     "force",
     "gauss_curvature",
+    "gradient",
+    "gradient_operator",
     "integrate",
     "integration_weights",
+    "laplacian",
+    "laplacian_operator",
+    "mass_matrix",
     "mean_curvature",
     "point_cells",
     "point_normals",
     "point_points",
     "quality",
     "simplices",
+    "stiffness_matrix",
     "worst",
 ]

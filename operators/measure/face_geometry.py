@@ -45,7 +45,9 @@ def face_area_vectors(mesh: Mesh) -> Tensor:
     if mesh.dim == 3:
         vectors = _of_rings(mesh, points, area_vector)
     else:
-        vectors = _out_of_owner(mesh, points, face_table(mesh))
+        table = face_table(mesh)
+        need_owner_sides(table)
+        vectors = _out_of_sides(mesh, points, table.owner_side)
     return vectors[:, : mesh.points.shape[1]].to(mesh.points.dtype)
 
 
@@ -87,21 +89,41 @@ def _of_rings(mesh: Mesh, points: Tensor, measure: Callable[[Tensor], Tensor]) -
     return assembled(len(found), parts, points.new_zeros(3))
 
 
-def _out_of_owner(mesh: Mesh, points: Tensor, table: FaceTable) -> Tensor:
-    """[n_faces, 3]: out of the owner, in its plane or along its line."""
+def area_vectors_of_sides(mesh: Mesh, side: Tensor) -> Tensor:
+    """[m, d]: on surfaces and curves, as `face_area_vectors`, but out of the cell of each side.
+
+    Args:
+        mesh: of dimension 1 or 2.
+        side: int64 [m], sides of cells as `face_table` numbers them.
+    """
+    vectors = _out_of_sides(mesh, in_space(mesh.points), side)
+    return vectors[:, : mesh.points.shape[1]].to(mesh.points.dtype)
+
+
+def need_owner_sides(table: FaceTable) -> None:
+    """Refuse given faces that are no sides of their owners.
+
+    Raises:
+        MeshError: the message names the first.
+    """
     side = table.owner_side
     if bool((side < 0).any()):
         face = int(torch.nonzero(side < 0)[0])
         raise MeshError(
             f"faces: face {face} is no side of its owner, cell {int(table.faces.owner[face])}"
         )
-    cell = table.sides.cell[side]
+
+
+def _out_of_sides(mesh: Mesh, points: Tensor, side: Tensor) -> Tensor:
+    """[m, 3]: out of the cell of each side, in its plane or along its line."""
+    table = face_table(mesh).sides
+    cell = table.cell[side]
     if mesh.dim == 2:
-        begin, ring = table.sides.offsets[side], table.sides.connectivity.long()
+        begin, ring = table.offsets[side], table.connectivity.long()
         edge = points[ring[begin + 1]] - points[ring[begin]]
         return cross(edge, surface_normals(mesh, points, 0.0)[cell])
     if mesh.dim == 1:
-        inward, end = curve_ends(mesh)[cell, table.sides.local(side)].unbind(1)
+        inward, end = curve_ends(mesh)[cell, table.local(side)].unbind(1)
         along = points[end] - points[inward]
         size = length(along)
         return over(along, size, size.detach() != 0, 0.0)

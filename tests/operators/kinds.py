@@ -172,3 +172,15 @@ KINDS: Final[dict[str, Callable[[int], Mesh]]] = {
     "agglomerated": agglomerated_cube,
 }
 """Every kind of solid cell."""
+
+
+def shaken_throughout(mesh: Mesh, amount: float = 0.2, seed: int = 0) -> Mesh:
+    """As `shaken`, but points on a side of the cube move within it, and points on its edges along
+    them: no layer of regular cells is left at the boundary.
+    """
+    points = mesh.points
+    gaps = [torch.unique(points[:, a]).diff() for a in range(points.shape[1])]
+    h = min(float(g.min()) for g in gaps if len(g))
+    noise = torch.rand(points.shape, generator=torch.Generator().manual_seed(seed)).to(points)
+    free = (points > points.amin(0)) & (points < points.amax(0))
+    return mesh.replace(points=points + free * (2 * noise - 1) * amount * h)

@@ -1,0 +1,1 @@
+"""Gradients, divergences, curls and Laplacians, prepared once and applied to many fields."""

@@ -1,0 +1,50 @@
+"""The divergence of a vector or tensor field."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from meshkit.mesh import Mesh
+from meshkit.operators.differential.boundary_values import BoundaryValues
+from meshkit.operators.differential.forms import divergence_form
+from meshkit.operators.differential.preparing import FIRST, applied
+
+
+def divergence(
+    mesh: Mesh,
+    values: Tensor,
+    *,
+    on: str,
+    method: str = "lsq",
+    boundary: BoundaryValues | None = None,
+    weights: float | None = None,
+) -> Tensor:
+    """The sum of the derivatives of each component along its own axis, the last one of `values`:
+    of a vector u_j,j, of a tensor T_ij,j.
+
+    It is the trace of `gradient` with the same method, boundary and weights (see there for
+    exactness, orders, rows of NaN and derivatives), worked out without it. With "green_gauss" it
+    is the flux through the cell's faces over its volume.
+
+    Args:
+        mesh: as in `gradient`.
+        values: [n, ..., d], d the number of coordinates of the points.
+        on, method, boundary, weights: as in `gradient`.
+
+    Returns:
+        [n, ...] on the same entity (with "fem" on the cells), in the dtype of the values.
+
+    Raises:
+        MeshError: as `gradient`.
+    """
+    return applied(
+        "divergence",
+        mesh,
+        values,
+        divergence_form(mesh.points.shape[1]),
+        FIRST,
+        on=on,
+        method=method,
+        boundary=boundary,
+        weights=weights,
+    )

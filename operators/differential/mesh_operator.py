@@ -1,0 +1,156 @@
+"""An operator that was prepared for a mesh: applied to any number of fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from meshkit.cells import brief
+from meshkit.errors import MeshError
+from meshkit.operators.adjacency.neighbours import Adjacency
+from meshkit.operators.differential.composition import LinearMap
+from meshkit.operators.differential.sparse_map import rows_of_pairs
+
+
+@dataclass(frozen=True, eq=False)
+class MeshOperator:
+    """A linear operator between fields of one mesh, made by `gradient_operator` and its kin.
+
+    Differentiable in the fields any number of times: the backward pass is the exact transpose.
+    Where the mesh's points needed derivatives when it was made, in the points too.
+    """
+
+    name: str
+    takes_on: str  # "points" or "cells": where the field is given
+    gives_on: str  # where the answer stands
+    map: LinearMap  # fields, then the known boundary values -> answers
+    determined: Tensor  # bool [n]: the other rows of every answer are NaN
+    n_boundary: int  # how many boundary faces the mesh has
+    known: Tensor | None  # int64 [k], ascending: those that have a value; None: prepared without
+    order: float
+    """The order of the error in the root mean square on shaken meshes that are refined."""
+
+    _lost: Tensor = field(init=False, repr=False)  # int64: the rows that are not determined
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_lost", torch.nonzero(~self.determined).squeeze(1))
+
+    @property
+    def n_in(self) -> int:
+        """How many rows a field has."""
+        return self.map.n_cols - (0 if self.known is None else len(self.known))
+
+    def apply(self, values: Tensor, boundary: Tensor | None = None) -> Tensor:
+        """The operator of a field.
+
+        Args:
+            values: [n, ...], for a divergence or curl with a last axis of the mesh's d
+                components. float32 and float64 are computed as they are (coefficients are cast),
+                narrower ones in float32, integers in the dtype of the coefficients, complex ones
+                part by part.
+            boundary: [n_boundary, ...], with the further axes of `values`: needed where the
+                operator was prepared for boundary values, and of these only the known ones are
+                read.
+
+        Returns:
+            [n, ...] in the dtype of the values, NaN where not determined. Its memory runs along
+            the rows: component by component.
+
+        Raises:
+            MeshError: a shape does not fit.
+        """
+        self._need(values)
+        if values.is_complex():
+            return self._of_complex(values, boundary)
+        narrow = values.is_floating_point() and values.dtype.itemsize < 4
+        wide = values.float() if narrow else values
+        if not wide.is_floating_point():
+            wide = wide.to(self.map.dtype)
+        if self.known is not None:
+            wide = torch.cat([wide, self._known(wide, boundary)])
+        elif boundary is not None:
+            raise MeshError(
+                f"{self.name}: boundary values given to an operator that was prepared without; "
+                "name them when you make it"
+            )
+        out = self.map.of_dtype(wide.dtype).apply(wide)
+        if len(self._lost):
+            out.index_fill_(0, self._lost, torch.nan)  # fresh, so no one else sees it change
+        return out.to(values.dtype) if narrow else out
+
+    def _of_complex(self, values: Tensor, boundary: Tensor | None) -> Tensor:
+        parts = [torch.view_as_real(values)]
+        if boundary is not None:
+            parts.append(torch.view_as_real(boundary.to(values.dtype)))
+        real = [self.apply(*(p[..., i] for p in parts)) for i in (0, 1)]
+        return torch.complex(real[0], real[1])
+
+    def _known(self, values: Tensor, boundary: Tensor | None) -> Tensor:
+        shape = (self.n_boundary, *values.shape[1:])
+        if boundary is None or boundary.shape != shape:
+            found = "none" if boundary is None else brief(boundary)
+            raise MeshError(f"{self.name}: expected boundary values {list(shape)}, found {found}")
+        return boundary.to(values)[self.known]
+
+    def _need(self, values: Tensor) -> None:
+        takes = self.map.form.takes
+        fits = values.ndim > len(takes) and len(values) == self.n_in
+        if not fits or values.shape[values.ndim - len(takes) :] != takes:
+            axes = ", ".join(map(str, (self.n_in, "...", *takes)))
+            raise MeshError(
+                f"{self.name}: expected values on {self.takes_on} [{axes}], found {brief(values)}"
+            )
+
+    def transpose(self) -> TransposedOperator:
+        """The transposed operator, for adjoints: rows that are not determined count as zero."""
+        return TransposedOperator(self)
+
+    @property
+    def stencil(self) -> Adjacency:
+        """For each row of an answer the rows of the field that it depends on; after them
+        n + i, the i-th known boundary value."""
+        return rows_of_pairs(*self.map.pattern(), self.map.n_rows, self.map.n_cols)
+
+    def matrix(self) -> Tensor:
+        """The operator on one unit (a scalar; for divergence and curl a vector) as a sparse COO
+        matrix [n x gives, n x takes], components innermost; zero where not determined. Columns
+        of known boundary values come last."""
+        return self.map.matrix()
+
+
+@dataclass(frozen=True, eq=False)
+class TransposedOperator:
+    """The exact transpose of an operator."""
+
+    of: MeshOperator
+
+    def apply(self, values: Tensor) -> Tensor:
+        """What the answer's rows send back to the field's.
+
+        Args:
+            values: [n, ...] as the operator's answers are.
+
+        Returns:
+            [n, ...] as its fields are, and after them one row for each known boundary value.
+
+        Raises:
+            MeshError: the shape does not fit.
+        """
+        gives = self.of.map.form.gives
+        n = self.of.map.n_rows
+        fits = values.ndim > len(gives) and len(values) == n
+        if not fits or values.shape[values.ndim - len(gives) :] != gives:
+            axes = ", ".join(map(str, (n, "...", *gives)))
+            raise MeshError(
+                f"transposed {self.of.name}: expected values on {self.of.gives_on} [{axes}], "
+                f"found {brief(values)}"
+            )
+        if len(self.of._lost):
+            values = values.index_fill(0, self.of._lost, 0)
+        return self.of.map.of_dtype(values.dtype).transpose().apply(values)
+
+    def transpose(self) -> MeshOperator:
+        """The operator again."""
+        return self.of

@@ -1,0 +1,81 @@
+"""Where the values of a field stand, and which of them are neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from meshkit import csr
+from meshkit.errors import MeshError
+from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.neighbours import (
+    Adjacency,
+    cell_cells,
+    point_cells,
+    point_points,
+)
+from meshkit.operators.differential.frames import cell_frames, point_frames
+from meshkit.operators.measure.cell_moments import cell_moments
+
+On = Literal["points", "cells"]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The places of the values of a field on points or cells; float64 for the sake of stretched
+    and far-away meshes.
+    """
+
+    on: On
+    positions: Tensor  # [n, d]: the points, or the centroids of the cells
+    size: Tensor  # [n]: the measure of each cell, or its share of a point
+    frame: Tensor | None  # [n, mesh.dim, d]: tangential; None where the cells fill the space
+    neighbours: Adjacency  # through faces; through edges
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+def need_on(what: str, on: str, mesh: Mesh) -> On:
+    """Refuse anything but points and cells, and meshes without cells to differentiate along.
+
+    Raises:
+        MeshError: the message says what was found.
+    """
+    if on not in ("points", "cells"):
+        raise MeshError(f'{what}: expected on="points" or on="cells", found {on!r}')
+    if mesh.dim == 0:
+        raise MeshError(
+            f"{what}: expected cells that are curves, surfaces or solids, found {mesh.cells!r}; "
+            "a cloud of points has no neighbours until it is meshed"
+        )
+    return "points" if on == "points" else "cells"
+
+
+def in_double(mesh: Mesh) -> Mesh:
+    """The mesh with float64 points, and without what geometry does not need."""
+    return mesh if mesh.points.dtype == torch.float64 else mesh.replace(points=mesh.points.double())
+
+
+def samples(mesh: Mesh, on: On) -> Samples:
+    """Places, sizes, frames and neighbours of all points or cells.
+
+    Raises:
+        MeshError: as `faces` and `cell_measures`.
+    """
+    mesh = in_double(mesh)
+    d = mesh.points.shape[1]
+    measures, centroids = cell_moments(mesh)
+    if on == "cells":
+        places = centroids[:, :d].contiguous()
+        return Samples(on, places, measures.detach(), cell_frames(mesh), cell_cells(mesh))
+    around = point_cells(mesh)
+    each = csr.lengths_of(mesh.cells.offsets).clamp(min=1)
+    # Cells without a measure have no say, so that a point without a place spoils no other.
+    share = torch.nan_to_num(measures.detach().abs() / each)[around.indices.long()]
+    size = share.new_zeros(mesh.n_points).index_add(0, csr.row_of_each(around.offsets), share)
+    frame = point_frames(mesh, around, measures)
+    return Samples(on, mesh.points, size, frame, point_points(mesh))
