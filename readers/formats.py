@@ -40,6 +40,7 @@ class Format:
 
     A format that is a directory has `directory`, which tells one by the names in it. A `store` may
     be remote, its writer puts it in its place itself, and it remembers the source of its mesh.
+    A file that is only a `marker` of its directory may be empty.
 
     A reader that is `whole` reads all of a file before it can say what is wrong with it.
 
@@ -59,6 +60,7 @@ class Format:
     store: bool = False
     whole: bool = True
     native: bool = False
+    marker: bool = False
 
     def load_reader(self) -> Reader:
         """The reader, imported."""
@@ -144,6 +146,15 @@ FORMATS: Final = (
         series=f"{_ROOM}.vtkhdf:series",
         whole=False,
         series_writer=f"{_ROOM}.vtkhdf:write_series",
+    ),
+    Format(
+        "openfoam",
+        "OpenFOAM case",
+        (".foam", ".openfoam"),
+        f"{_ROOM}.openfoam:read",
+        series=f"{_ROOM}.openfoam:series",
+        directory=sniff.openfoam,
+        marker=True,
     ),
     Format(
         "vtk",
@@ -246,11 +257,11 @@ def reader_for(path: Place, format: str | None = None) -> Format:
         if path.is_dir():
             return _directory(path)
         _need_no_stream(path)
-        if path.stat().st_size == 0:
-            raise ReadError(path, "is empty (0 bytes)", expected="a mesh file")
         # A suffix that no content backs up still picks the reader: it says best what is wrong.
         suffix = path.suffix.lower()
         named = next((row for row in FORMATS if suffix in row.suffixes), FALLBACK)
+        if path.stat().st_size == 0 and not named.marker:
+            raise ReadError(path, "is empty (0 bytes)", expected="a mesh file")
         return sniffed(path) or named
     except OSError as why:
         raise ReadError(path, f"cannot be read: {why.strerror or why}") from None
@@ -289,7 +300,7 @@ def _directory(path: Path) -> Format:
     for row in rows:
         if path.suffix.lower() in row.suffixes:
             return row
-    raise ReadError(path, "is a directory", expected="a file, or a directory of a meshkit store")
+    raise ReadError(path, "is a directory", expected="a file, a store or a case")
 
 
 def _remote(path: str, format: str | None) -> Format:

@@ -43,6 +43,17 @@ def holds(*names: str) -> DirectorySniffer:
     return found
 
 
+_FOAM_NAMES: Final = re.compile(r"constant|polyMesh|processors?\d*(_\d+-\d+)?")
+
+
+def openfoam(there: frozenset[str]) -> bool:
+    """A case (constant/, or processors), its constant/, or a polyMesh folder."""
+    plain = {name.removesuffix(".gz") for name in there}
+    if {"faces", "owner", "neighbour"} <= plain:
+        return True
+    return any(_FOAM_NAMES.fullmatch(name) for name in there)
+
+
 def vtkhdf(head: bytes, size: int) -> bool:
     """HDF5 that names the group of VTK early on; other HDF5 belongs to other formats."""
     return head.startswith(b"\x89HDF\r\n\x1a\n") and b"VTKHDF" in head

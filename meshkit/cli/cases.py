@@ -90,7 +90,7 @@ def plan(
             key = Path(os.path.abspath(one.path))
             if not one.named and key in mine:
                 continue
-            if not one.named and not _is_mesh(one.path, suffixes):
+            if not one.named and not _is_mesh(one.path, suffixes) and not is_foam(one.path):
                 ignored += 1
                 continue
             known = found.get(key, one)
@@ -102,12 +102,19 @@ def plan(
     if not chosen:
         raise Misuse(f"{', '.join(inputs)}: no input found ({ignored} files are no meshes)")
     cases = tuple(
-        Case(one.path, target / one.below.with_suffix(suffix or ".zarr") if into else target)
+        Case(one.path, target / _renamed(one, suffix or ".zarr") if into else target)
         for one in chosen
     )
     _refuse_collisions(cases, pieces)
     _need_folders(cases)
     return Plan(cases, folder, ignored, len(found) - len(chosen))
+
+
+def _renamed(found: _Found, suffix: str) -> Path:
+    """The path below OUT with another suffix; the name of a case has none (run_0.5)."""
+    if found.path.is_dir() and is_foam(found.path):
+        return found.below.with_name(found.below.name + suffix)
+    return found.below.with_suffix(suffix)
 
 
 def _is_mesh(path: Path, suffixes: frozenset[str]) -> bool:
@@ -121,8 +128,20 @@ def _is_mesh(path: Path, suffixes: frozenset[str]) -> bool:
 
 
 def _is_store(path: Path, stores: frozenset[str]) -> bool:
-    """Whether a directory is one case."""
+    """Whether a directory is a store, by its suffix."""
     return path.suffix.lower() in stores and path.is_dir()
+
+
+def is_foam(path: Path) -> bool:
+    """Whether a directory is a case of OpenFOAM, which has no suffix."""
+    mesh, case = path / "constant" / "polyMesh", path / "constant"
+    decomposed = path / "processor0"
+    return mesh.is_dir() or (case.is_dir() and (path / "system").is_dir()) or decomposed.is_dir()
+
+
+def _is_whole(path: Path, stores: frozenset[str]) -> bool:
+    """Whether a directory is one case, which a search takes as it is."""
+    return _is_store(path, stores) or (path.is_dir() and is_foam(path))
 
 
 def _is_folder(
@@ -157,12 +176,15 @@ def _is_folder(
 
 def _is_search(given: str, stores: frozenset[str]) -> bool:
     if Path(given).is_dir():
-        return not _is_store(Path(given), stores)
+        return not _is_whole(Path(given), stores)
     return bool(_WILD & set(given)) and not os.path.lexists(given)
 
 
 def _named(given: str) -> _Found:
-    return _Found(Path(given), Path(Path(given).name), named=True)
+    path = Path(given)
+    # "." and ".." have no name of their own.
+    name = path.name if path.name not in ("", "..") else path.resolve().name
+    return _Found(path, Path(name), named=True)
 
 
 def _search(given: str, out: Path | None, stores: frozenset[str]) -> Iterator[_Found]:
@@ -181,11 +203,11 @@ def _search(given: str, out: Path | None, stores: frozenset[str]) -> Iterator[_F
     matched: dict[Path, None] = {}
     for name in sorted(_matches(given, out, stores)):
         path = Path(name)
-        if any(_is_store(folder, stores) for folder in path.parents):
+        if any(_is_whole(folder, stores) for folder in path.parents):
             continue
-        search = path.is_dir() and "**" not in given and not _is_store(path, stores)
+        search = path.is_dir() and "**" not in given and not _is_whole(path, stores)
         for file in _files_below(path, out, stores) if search else [path]:
-            if file.is_file() or _is_store(file, stores):
+            if file.is_file() or _is_whole(file, stores):
                 matched[file] = None
     for path in matched:
         yield _Found(path, path.relative_to(root), named=False)
@@ -223,7 +245,7 @@ def _folders_below(
     for folder, folders, files in os.walk(root, followlinks=True):
         fresh = []
         shown = {name for name in folders if not name.startswith(".")}
-        whole = {name for name in shown if _is_store(Path(folder, name), stores)}
+        whole = {name for name in shown if _is_whole(Path(folder, name), stores)}
         for name in sorted(shown - whole):
             real = os.path.realpath(os.path.join(folder, name))
             if real not in seen and real != outside:

@@ -29,8 +29,12 @@ _JSON: Final = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
 def parts_of(path: Path) -> tuple[Path, ...]:
     """The files that a pvtu, pvtp, vtm, pvd, series or gltf consists of, and theirs, if they exist.
 
+    Of a .foam file it is the directory of its case.
+
     Empty for any other file, and for one that cannot be understood: reading it says why.
     """
+    if path.suffix.lower() in (".foam", ".openfoam") and path.is_file():
+        return (path.parent,)
     seen: dict[Path, None] = {}
 
     def visit(at: Path) -> None:

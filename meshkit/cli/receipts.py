@@ -49,10 +49,23 @@ def fingerprint(path: Path) -> dict[str, Any]:
 def stamp(path: Path) -> dict[str, Any]:
     """Size and times of a file or of a store's manifest: what can be told without reading it.
 
+    Of a directory that is a case, those of all files in it: their sum, and the latest.
+
     Raises:
         OSError: there is no such file.
     """
-    return _stamp(path, _file_of(path).stat())
+    file = _file_of(path)
+    if not file.is_dir():
+        return _stamp(path, file.stat())
+    found = [file.stat()]
+    for folder, _, names in os.walk(file):
+        found += [os.lstat(os.path.join(folder, name)) for name in names]
+    return {
+        "path": os.path.abspath(path),
+        "size": sum(status.st_size for status in found),
+        "mtime_ns": max(status.st_mtime_ns for status in found),
+        "ctime_ns": max(status.st_ctime_ns for status in found),
+    }
 
 
 def _stamp(path: Path, status: os.stat_result) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 import torch
 
-from meshkit import Mesh, check, operators as ops, read
+from meshkit import Mesh, check, operators as ops, read, read_series
 
-FOLDERS = ("derived", "gltf", "gmsh", "obj", "stl", "vtk-legacy", "vtp", "vts", "vtu")
-OTHERS = (".inp", ".med", "_foam")  # formats of later work
+FOLDERS = (
+    *("derived", "gltf", "gmsh", "obj", "openfoam", "stl", "vtk-legacy", "vtp", "vts", "vtu"),
+)
+OTHERS = (".inp", ".med")  # formats of later work
 
 # What a peer invented, or what the reader rightly takes away: not in the mesh, and why.
 NOT_FIELDS = {
@@ -26,6 +28,8 @@ NOT_FIELDS = {
         "c:pt-inlet-probe-fluide é-all-gmsh:bounding_entities",
     },
     "gmsh/nested_cubes.msh": {"c:gmsh:geometrical", "c:gmsh:physical"},
+    "derived/hanging_poly_foam": {"p:p"},  # VTK's own averages at points
+    "openfoam/cavity": {"p:U", "p:p"},
     "obj/two_objects.obj": {"c:GroupIds"},  # VTK's number of the group; here a region
     "gltf/nested.glb": {  # VTK's own bookkeeping
         "f:BaseColorMultiplier", "f:ForceOpaque", "f:MetallicRoughness", "f:globalTransform",
@@ -214,3 +218,27 @@ def test_duplicates_and_nonmanifold_edges_are_findings(samples: Path) -> None:
     mesh = mesh_of(samples / "derived" / "nonmanifold_mixed_ngon.vtp")
     codes = {f.code for f in check(mesh)}
     assert {"duplicate_cell", "nonmanifold"} <= codes
+
+
+def test_the_cavity_of_openfoam(samples: Path) -> None:
+    times = read_series(samples / "openfoam" / "cavity")
+    assert times.times == (0, 0.5, 1, 1.5, 2, 2.5)
+    mesh = times[3]
+    assert "phi" not in times[0].face_data.keys() and mesh.face_data["phi"].shape == (1640,)
+    units = {k[-1]: f.unit for k, f in mesh.info.fields.items()}
+    assert units == {"U": "m/s", "p": "m^2/s^2", "phi": "m^3/s"}
+    assert mesh.info.field("face_data", "phi").oriented
+    assert mesh.info.field("cell_data", "p").kind == "kinematic pressure"
+    assert regions(mesh) == {"movingWall": 20, "fixedWalls": 60, "frontAndBack": 800}
+    assert mesh.region("frontAndBack").kind == "empty" and mesh.info.attributes["nu"] == 0.01
+    inner = mesh.faces is not None and mesh.faces.neighbour >= 0
+    flux = mesh.face_data["phi"]
+    assert bool(flux[inner].isfinite().all()) and int(flux.isnan().sum()) == 800
+
+
+def test_the_polyhedron_of_openfoam(samples: Path) -> None:
+    mesh = mesh_of(samples / "derived" / "hanging_poly_foam")
+    assert float(ops.cell_measures(mesh).sum()) == pytest.approx(2, rel=1e-12)
+    assert ops.boundary(mesh).n_cells == 25 and check(mesh) == []
+    assert regions(mesh) == {"inlet": 4, "outlet": 1, "walls": 20, "porous": 2}
+    assert mesh.region("porous").ids.tolist() == [0, 8]
