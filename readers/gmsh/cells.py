@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from meshkit.readers.gmsh.numbers import Ints
 from meshkit.readers.gmsh.tags import Tags
 
 _AT_ONCE: Final = 1 << 18  # rows that are reordered together
+_SHORT: Final = 16  # runs of one tag are shorter than this on average: they are not told apart
 
 
 @dataclass
@@ -160,7 +162,7 @@ def _nodes(
                     target[some] = source[some][:, kind.order]
         else:
             out[ends[at[mine]][:, None] + np.arange(k)] = nodes[mine][:, kind.order]
-        tables[i].rows = table.rows[:0]  # its memory is needed for the next
+        tables[i].rows = np.zeros((0, kind.size), table.rows.dtype)  # its memory is needed
     return out
 
 
@@ -213,8 +215,19 @@ class _Belonging:
                 self._add(what, cell[at], 0, np.abs(listed[at, i]))
 
     def _add(self, what: str, cells: Ints, dim: int, tags: Any) -> None:
-        if len(cells):
+        """Cells that follow each other and have one tag go together, where that saves much."""
+        if not len(cells):
+            return
+        if isinstance(tags, int):
             self._pairs[what].append((cells, dim, tags))
+            return
+        cuts = np.flatnonzero(tags[1:] != tags[:-1]) + 1
+        if len(cuts) * _SHORT > len(tags):
+            self._pairs[what].append((cells, dim, tags))
+            return
+        ends = [0, *cuts.tolist(), len(tags)]
+        for start, stop in pairwise(ends):
+            self._pairs[what].append((cells[start:stop], dim, int(tags[start])))
 
     def parts(self) -> dict[str, Any]:
         """Each as the cells by dimension and tag, those of partitions by tag."""
@@ -226,15 +239,21 @@ class _Belonging:
         return out
 
 
+def _ascending(parts: list[Ints]) -> Ints:
+    """Cells in their order; they mostly are already."""
+    cells = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return cells if bool((cells[1:] >= cells[:-1]).all()) else np.sort(cells)
+
+
 def _grouped(found: list[tuple[Ints, int, Any]]) -> dict[Key, Ints]:
     """The cells of each dimension and tag; blocks have one tag, rows one each."""
     if all(isinstance(tags, int) for _, _, tags in found):
         blocks: dict[Key, list[Ints]] = {}
         for cells, dim, tag in found:
             blocks.setdefault((dim, tag), []).append(cells)
-        return {k: v[0] if len(v) == 1 else np.concatenate(v) for k, v in blocks.items()}
+        return {key: _ascending(some) for key, some in blocks.items()}
     cells = np.concatenate([c for c, _, _ in found])
     dims = np.concatenate([np.full(len(c), dim) for c, dim, _ in found])
-    tags = np.concatenate([np.asarray(t, np.int64) for _, _, t in found])
+    tags = np.concatenate([np.broadcast_to(np.int64(t), len(c)) for c, _, t in found])
     order = np.argsort(cells, kind="stable")
     return Members(cells[order], dims[order], tags[order]).groups()

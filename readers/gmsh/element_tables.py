@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from meshkit.errors import ReadError
 from meshkit.readers.gmsh.elements import POLYTOPES, ElementType, element_types, sizes
 from meshkit.readers.gmsh.nodes import counted
-from meshkit.readers.gmsh.numbers import Ints, Numbers, numbers_of, text_numbers
+from meshkit.readers.gmsh.numbers import Ints, Numbers, joined, numbers_of, text_numbers
 from meshkit.readers.gmsh.sections import MshFile, Section
 from meshkit.readers.ragged_rows import row_starts
 
@@ -106,7 +106,7 @@ def _rows(numbers: Numbers, count: int, width: int) -> NDArray[Any]:
     parts = [_short(first)]
     for start in range(step, count, step):
         parts.append(_short(numbers.sizes(min(count - start, step) * width, "elements")))
-    return np.concatenate(parts).reshape(count, width)
+    return joined(parts, np.dtype(np.int32)).reshape(count, width)
 
 
 def _short(found: NDArray[Any]) -> NDArray[Any]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from meshkit.mesh import Mesh
@@ -21,6 +20,7 @@ from meshkit.report import Ledger
 
 Ints = NDArray[np.int64]
 _TOP = 1 << 31
+_AT_ONCE = 1 << 17  # cells
 
 
 @dataclass
@@ -184,15 +184,18 @@ def _number(out: Labels, kept: list[tuple[Region, Key]], ledger: Ledger) -> None
 
 def boxes(of_cell: Ints, count: int, mesh: Mesh) -> NDArray[np.float64]:
     """Least and greatest coordinates of the cells of each entity, [count, 6]; 0 without cells."""
-    cells = mesh.cells
-    points = mesh.points.double()
-    points = torch.nn.functional.pad(points, (0, 3 - points.shape[1]))
-    corner = points[cells.connectivity.long()]
-    label = torch.repeat_interleave(torch.from_numpy(of_cell), cells.sizes.long())
-    out = torch.zeros(count, 6, dtype=torch.float64)
-    for at, how in ((0, "amin"), (3, "amax")):
-        spread = label[:, None].expand(-1, 3)
-        out[:, at : at + 3] = out[:, at : at + 3].scatter_reduce(
-            0, spread, corner.detach().cpu(), how, include_self=False
-        )
-    return torch.nan_to_num(out, nan=0.0, posinf=0.0, neginf=0.0).numpy()
+    cells, d = mesh.cells, mesh.points.shape[1]
+    points = mesh.points.detach().cpu().double().numpy()
+    offsets, flat = cells.offsets.cpu().numpy(), cells.connectivity.cpu().numpy()
+    out = np.zeros((count, 6))
+    low, high = np.full((count, d), np.inf), np.full((count, d), -np.inf)
+    for start in range(0, len(of_cell), _AT_ONCE):
+        some = of_cell[start : start + _AT_ONCE]
+        begin = np.flatnonzero(np.diff(some, prepend=some[0] - 1))
+        ends = offsets[start : start + len(some) + 1]
+        corner = points[flat[ends[0] : ends[-1]]]
+        at = ends[begin] - ends[0]
+        np.fmin.at(low, some[begin], np.fmin.reduceat(corner, at))
+        np.fmax.at(high, some[begin], np.fmax.reduceat(corner, at))
+    out[:, :d], out[:, 3 : 3 + d] = low, high
+    return np.nan_to_num(out, nan=0.0, posinf=0.0, neginf=0.0)

@@ -189,7 +189,9 @@ def _regions(found: Iterable[Region], note: Note) -> list[Region]:
         keys = [(row["as"], dim, tag) for dim, tag in row["groups"]]
         parts = [left.pop(key) for key in keys if key in left]
         none = torch.zeros(0, dtype=torch.int32)
-        ids = torch.unique(torch.cat([none, *(p.ids for p in parts)]))
+        # Each part ascends, and an element is in one entity only.
+        ids = parts[0].ids if len(parts) == 1 else torch.cat([none, *(p.ids for p in parts)])
+        ids = ids if len(parts) == 1 else torch.sort(ids).values
         flip = None
         if row["flip"]:
             turned = [p.ids[p.flip] for p in parts if p.flip is not None]

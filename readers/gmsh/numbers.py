@@ -17,7 +17,7 @@ from meshkit.readers.gmsh.sections import MshFile, Section
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_WINDOW: Final = 1 << 23
+_WINDOW: Final = 1 << 20
 _BLANK: Final = (b"\n", b" ", b"\t", b"\r")
 
 
@@ -71,9 +71,24 @@ def text_numbers(msh: MshFile, start: int, end: int, dtype: np.dtype[Any]) -> ND
         parts.append(_window(msh, text, at - len(kept) - len(text), dtype))
         if not chunk:
             break
+    return joined(parts, dtype)
+
+
+def joined(parts: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Parts one after the other, in their common dtype; each is let go once it is copied.
+
+    So no more than one part is in memory twice: pages are there once they are written to.
+    """
     if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.zeros(0, dtype)
+        return parts.pop()
+    kind = np.result_type(*parts) if parts else dtype
+    out = np.empty(sum(map(len, parts)), kind)
+    at = 0
+    for i in range(len(parts)):
+        part, parts[i] = parts[i], parts[i][:0].copy()
+        out[at : at + len(part)] = part
+        at += len(part)
+    return out
 
 
 def _window(msh: MshFile, text: bytes, start: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from meshkit.errors import ReadError
+from meshkit.readers.gmsh.elements import sizes
 from meshkit.readers.texts import text_of
 
 _WINDOW: Final = 1 << 22
@@ -113,7 +114,9 @@ class MshFile:
             name = begin[1].decode()
             if name in ("NOD", "NOE", "PTS"):
                 raise ReadError(self.path, "is of MSH version 1", expected=_WANTED, hint=_SAVE)
-            end = self._find(f"$End{name}".encode(), after)
+            mark = f"$End{name}".encode()
+            end = self._after_blocks(name, mark, after)
+            end = self._find(mark, after) if end is None else end
             if end is None:
                 raise self.error(
                     f"${name} has no end", at=after - len(line), expected=f"$End{name}"
@@ -122,16 +125,52 @@ class MshFile:
             self.file.seek(end)
             self.file.readline(_LONGEST)
 
-    def _find(self, mark: bytes, start: int) -> int | None:
-        """Where a mark stands from `start` on."""
+    def _after_blocks(self, name: str, mark: bytes, start: int) -> int | None:
+        """The end mark of a binary section of blocks, which say how long they are.
+
+        None where it does not stand there; the section is then looked through, and refused when
+        it is read.
+        """
+        if not self.binary or self.version < (4, 1) or name not in ("Nodes", "Elements"):
+            return None
+        size = "Q" if self.width == 8 else "I"
+        head = struct.Struct(f"{self.order}3i{size}")
+        first = struct.Struct(f"{self.order}4{size}")
         self.file.seek(start)
-        at, kept = start, b""
+        said = self.file.read(first.size)
+        if len(said) < first.size:
+            return None
+        for _ in range(first.unpack(said)[0]):
+            block = self.file.read(head.size)
+            if len(block) < head.size:
+                return None
+            dim, _, third, count = head.unpack(block)
+            wide = self.width + 8 * (3 + dim * third)
+            if name == "Elements":
+                points = sizes()[third] if 0 <= third < len(sizes()) else 0
+                wide = self.width * (1 + points)
+            if not 0 <= count * wide < 1 << 62:
+                return None
+            self.file.seek(count * wide, 1)
+        at = self.file.tell()
+        near = self.file.read(len(mark) + 2)
+        return at + near.index(mark) if near.lstrip().startswith(mark) else None
+
+    def _find(self, mark: bytes, start: int) -> int | None:
+        """Where a mark stands from `start` on; one byte of it is looked for, which is fastest."""
+        self.file.seek(start)
+        at = start
         while chunk := self.file.read(_WINDOW):
-            text = kept + chunk
-            found = text.find(mark)
-            if found >= 0:
-                return at - len(kept) + found
-            kept = text[-len(mark) + 1 :]
+            found = chunk.find(mark[:1])
+            while found >= 0:
+                if chunk.startswith(mark, found):
+                    return at + found
+                if found + len(mark) > len(chunk):
+                    self.file.seek(at + found)
+                    if self.file.read(len(mark)) == mark:
+                        return at + found
+                    self.file.seek(at + len(chunk))
+                found = chunk.find(mark[:1], found + 1)
             at += len(chunk)
         return None
 
