@@ -57,11 +57,13 @@ def labelled(mesh: Mesh, ledger: Ledger) -> Labels:
     of_cell = np.zeros(len(dims), np.int64)
     kept: list[tuple[Region, Key]] = []
     others: list[Region] = []
+    own: set[Key] = set()
     for region in regions:
         key = _entity_key(region, dims, of_cell)
-        if key is None or any(key == other for _, other in kept):
+        if key is None or key in own:
             others.append(region)
         else:
+            own.add(key)
             of_cell[_ids(region)] = key[1]
             kept.append((region, key))
     keys = dims * (2 * _TOP) + of_cell + _TOP

@@ -27,7 +27,7 @@ from meshkit.mesh import Mesh
 from meshkit.readers.gmsh.entities import Key
 from meshkit.readers.gmsh.grouping import DIMENSION, ENTITY, PHYSICAL
 from meshkit.regions import Region
-from meshkit.report import Ledger
+from meshkit.report import Ledger, Report
 
 SECTION: Final = "Meshkit"
 _VERSION: Final = 1
@@ -63,7 +63,7 @@ class Note:
         Raises:
             MeshError: the info holds what JSON cannot say.
         """
-        info = self.info.to_json()
+        info = self.info.replace(report=Report()).to_json()
         said = {
             "version": _VERSION,
             "checksum": self.checksum,

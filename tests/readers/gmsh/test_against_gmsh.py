@@ -20,7 +20,7 @@ from meshkit import Region, make_mesh, operators as ops, read, write
 from meshkit.celltypes import CELL_TYPES, cell_type
 from meshkit.operators.measure.shape_functions import element
 from meshkit.readers.gmsh.elements import element_types
-from tests.meshes import cube_hexes, kuhn_cube
+from tests.meshes import cube_hexes, differences, kuhn_cube
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("gmsh") is None, reason="gmsh is not installed"
@@ -135,6 +135,65 @@ def test_every_element_that_gmsh_makes_has_its_measure(
             assert float(measures[dims == dim].sum()) == pytest.approx(total), (path, dim)
         shapes = {CELL_TYPES[t].shape for t in mesh.cells.present if CELL_TYPES[t].dim == 3}
         assert shapes == {kind} and mesh.info.report.lossless
+
+
+LINKED = """
+path = sys.argv[1]
+gmsh.model.add("it")
+gmsh.model.occ.addBox(0, 0, 0, 1, 1, 1)
+gmsh.model.occ.synchronize()
+along = [1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
+gmsh.model.mesh.setPeriodic(2, [2], [1], along)
+gmsh.option.setNumber("Mesh.MeshSizeMax", 0.5)
+gmsh.model.addPhysicalGroup(3, [1], 9, "vol")
+gmsh.model.addPhysicalGroup(2, [1, 2], 3, "vol")
+gmsh.model.addPhysicalGroup(2, [-3], 5, "rev")
+gmsh.model.mesh.generate(3)
+def save(stem, parametric):
+    gmsh.option.setNumber("Mesh.SaveParametric", parametric)
+    for version, binary in ((2.2, 0), (2.2, 1), (4.1, 0), (4.1, 1)):
+        gmsh.option.setNumber("Mesh.MshFileVersion", version)
+        gmsh.option.setNumber("Mesh.Binary", binary)
+        gmsh.write(f"{path}/{stem}_{version}_{binary}.msh")
+save("whole", 0)
+save("parametric", 1)
+gmsh.option.setNumber("Mesh.PartitionCreateGhostCells", 1)
+gmsh.model.mesh.partition(2)
+save("parts", 0)
+print("[]")
+"""
+
+
+@pytest.mark.parametrize("version", ["2.2", "4.1"])
+@pytest.mark.parametrize("stem", ["whole", "parametric", "parts"])
+def test_links_and_partitions_are_the_same_in_text_and_in_bytes(
+    stem: str, version: str, linked: Path
+) -> None:
+    text, binary = (read(linked / f"{stem}_{version}_{i}.msh") for i in (0, 1))
+    torch.testing.assert_close(text.points, binary.points, rtol=1e-14, atol=1e-15)
+    same = binary.replace(points=text.points)
+    if "node_parameters" in text.point_data.keys():
+        found = [m.point_data["node_parameters"] for m in (text, binary)]
+        torch.testing.assert_close(*found, rtol=1e-14, atol=1e-15, equal_nan=True)
+        same = same.with_data(point={"node_parameters": found[0]})
+    assert differences(text, same.replace(info=text.info)) == []
+    (slaves, masters) = text.region("periodic surface 2").ids.long().unbind(1)
+    step = text.points[slaves] - text.points[masters]
+    torch.testing.assert_close(step, torch.tensor([[1.0, 0, 0]]).double().expand_as(step))
+    assert len(text.region("vol")) > len(text.region("vol (surfaces)")) > 0
+    if stem == "parts":
+        parts = [set(text.region(f"partition {i}").ids.tolist()) for i in (1, 2)]
+        assert parts[0] | parts[1] == set(range(text.n_cells))
+        for mine, other in ((1, 1), (2, 0)):
+            ghosts = set(text.region(f"ghosts of partition {mine}").ids.tolist())
+            assert ghosts and ghosts <= parts[other]
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("linked")
+    asked(LINKED, folder)
+    return folder
 
 
 OPENED = """
