@@ -17,6 +17,7 @@ from meshkit.errors import ReadError
 from meshkit.store import shards
 from meshkit.store.files import Files
 from meshkit.store.manifest import Entry
+from meshkit.store.memory import need_room
 from meshkit.store.metadata import ArrayMetadata
 
 
@@ -41,15 +42,22 @@ class Run:
     start: int
     stop: int
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the numbers in memory."""
+        return (self.stop - self.start) * self.array.metadata.stored.numpy.itemsize
+
 
 def fetch(runs: Sequence[Run]) -> list[NDArray[Any]]:
     """The numbers of each run as a flat array of its stored dtype.
 
     Raises:
-        ReadError: a file is missing, cut or damaged; the message names it and the chunk.
+        ReadError: a file is missing, cut or damaged; the message names it and the chunk. Or the
+            numbers need more memory than there is: a few zeros of a file may stand for all of it.
     """
     if not runs:
         return []
+    need_room(runs[0].array.files.name, sum(run.nbytes for run in runs))
     at_once = runs[0].array.files.reads_at_once
     threads = at_once or max(1, min(torch.get_num_threads(), len(os.sched_getaffinity(0))))
     # Blosc on the main thread would start threads of its own, which do not survive a fork.
@@ -75,7 +83,10 @@ class _Reading:
         self._whole = b""  # the file, where that is small and all of it is needed
         if len(self._chunks):
             self._ends = self._read_ends()
-        self.out = np.empty(run.stop - run.start, run.array.metadata.stored.numpy)
+        try:
+            self.out = np.empty(run.stop - run.start, run.array.metadata.stored.numpy)
+        except MemoryError:
+            raise self._error(f"needs {run.nbytes} bytes of memory, more than there are") from None
 
     def tasks(self) -> Iterator[Callable[[], None]]:
         """What puts the numbers in their places, in any order."""

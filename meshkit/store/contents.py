@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +18,14 @@ from meshkit.store.chunk_reading import Run, StoredArray, fetch
 from meshkit.store.files import Files
 from meshkit.store.manifest import Entry, digest, parse
 from meshkit.store.metadata import ATTRIBUTE, ArrayMetadata
-from meshkit.store.names import MANIFEST, METADATA, STEPS, is_part, safe_path
-from meshkit.store.plain_json import from_plain
+from meshkit.store.names import MANIFEST, METADATA, STEPS, TEXT_LIMIT, is_part, safe_path
+from meshkit.store.plain_json import from_bytes, from_plain
 
 _BLOCK: Final = 1 << 24
 _REGION: Final = {"name", "entity", "kind", "attributes", "source_id", "parent", "data"}
-_MALFORMED: Final = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
+_MALFORMED: Final = (
+    *(AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,9 @@ class Contents:
         entry = self._manifest.entries.get(key)
         if entry is None:
             raise ReadError(self.files.name, f"does not list {key!r}", place=MANIFEST)
+        if entry.size > TEXT_LIMIT:
+            said = f"has {entry.size} bytes"
+            raise ReadError(self.files.name, said, place=key, expected=f"at most {TEXT_LIMIT}")
         data = self.files.read(self._manifest.root + key, entry.size)
         if len(data) != entry.size or digest(data) != entry.blake3:
             raise ReadError(self.files.name, "is damaged: its hash does not hold", place=key)
@@ -187,9 +191,11 @@ class Contents:
 
     def _json(self, key: str) -> Any:
         try:
-            return json.loads(self.whole(key))
-        except (ValueError, RecursionError) as why:
-            raise ReadError(self.files.name, f"is no JSON: {why}", place=key) from None
+            return from_bytes(self.whole(key))
+        except ValueError as why:
+            raise ReadError(
+                self.files.name, f"is no JSON of a store: {str(why)[:80]}", place=key
+            ) from None
 
     def array(self, name: str) -> StoredArray:
         """The array of this name.

@@ -10,7 +10,7 @@ from typing import Protocol
 from weakref import finalize
 
 from meshkit.errors import ReadError
-from meshkit.store.names import MANIFEST
+from meshkit.store.names import MANIFEST, TEXT_LIMIT
 
 NO_SAMPLE = "is no sample: it has no MANIFEST.json"
 
@@ -76,7 +76,10 @@ class LocalFiles:
         """See `Files`."""
         try:
             file = self._open(MANIFEST)
-            return _read(file, 0, os.fstat(file).st_size)
+            size = os.fstat(file).st_size
+            if size <= TEXT_LIMIT:
+                return _read(file, 0, size)
+            os.close(file)
         except FileNotFoundError:
             raise ReadError(
                 self.name,
@@ -85,6 +88,8 @@ class LocalFiles:
             ) from None
         except OSError as why:
             raise ReadError(self.name, f"cannot be read: {_said(why)}", place=MANIFEST) from None
+        said = f"has {size} bytes"
+        raise ReadError(self.name, said, place=MANIFEST, expected=f"at most {TEXT_LIMIT}")
 
     def read(self, key: str, size: int, start: int = 0, stop: int | None = None) -> bytes:
         """See `Files`."""

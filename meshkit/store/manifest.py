@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 from meshkit.errors import ReadError
 from meshkit.store.names import MANIFEST
-from meshkit.store.plain_json import to_bytes
+from meshkit.store.plain_json import from_bytes, to_bytes
 
 FORMAT: Final = "meshkit-store"
 VERSION: Final = (1, 0)
@@ -78,8 +77,8 @@ def parse(name: str, data: bytes) -> Manifest:
     if digest(body) != tail[1].decode():
         raise ReadError(name, "is damaged: its hash does not hold", place=MANIFEST)
     try:
-        said = json.loads(body + b"}")
-    except (ValueError, RecursionError):
+        said = from_bytes(body + b"}")
+    except ValueError:
         said = None
     if not isinstance(said, dict) or said.get("format") != FORMAT:
         raise ReadError(name, "is no manifest of a meshkit store", place=MANIFEST)

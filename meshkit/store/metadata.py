@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 from typing import Any, Final
 
 from meshkit.store.chunks import ChunkGrid
@@ -16,6 +18,7 @@ from meshkit.store.shards import CODEC
 _BYTES: Final = {"name": "bytes", "configuration": {"endian": "little"}}
 _CRC: Final = {"name": "crc32c"}
 _DECODED_LIMIT: Final = 1 << 30  # Blosc holds less than 2 GiB in a chunk
+_COUNTABLE: Final = (1 << 63) - 1  # bytes, as numpy and torch count them
 ATTRIBUTE: Final = "meshkit"
 
 
@@ -88,6 +91,8 @@ class ArrayMetadata:
             chunk = codecs[0]["configuration"]["chunk_shape"]
         grid = ChunkGrid(*(tuple(map(_whole, numbers)) for numbers in (found["shape"], chunk)))
         out = cls(stored, grid)
+        if prod(map(partial(max, 1), grid.shape)) * stored.numpy.itemsize > _COUNTABLE:
+            raise ValueError(f"shape {list(grid.shape)}")
         if grid.chunk_size * stored.numpy.itemsize > _DECODED_LIMIT:
             raise ValueError(f"chunks of {list(grid.chunk)} {stored.held}")
         if stored.tail != grid.shape[len(grid.shape) - len(stored.tail) :]:

@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -26,7 +27,7 @@ _OURS: Final = ROOTS | {MANIFEST, METADATA, SEGMENTS, STEPS}
 _AT_WORKING_DIRECTORY: Final = -100
 _RENAME_EXCHANGE: Final = 2
 _WAITS: Final = 8
-# What a file system without it says, and a kernel.
+# What a file system says that cannot do it, and a kernel.
 _LACKING: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 
 
@@ -49,8 +50,9 @@ def placed(path: Path) -> Iterator[Path]:
         raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
     try:
         yield work
+        ours = os.stat(work)
         _exchange(work, target)
-        _sync(target.parent)
+        _confirm(ours, work, target)
     except OSError as why:
         raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
     finally:
@@ -82,8 +84,41 @@ def _sync(path: Path) -> None:
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)
+    except OSError as why:
+        # A file system that never waits for directories cannot be asked to.
+        if why.errno not in _LACKING or not stat.S_ISDIR(os.fstat(file).st_mode):
+            raise
     finally:
         os.close(file)
+
+
+def _confirm(ours: os.stat_result, work: Path, target: Path) -> None:
+    """Wait until the exchange is on the disk; when that fails, take it back.
+
+    The caller hears that nothing was written, so what was there must be there again.
+
+    Raises:
+        OSError: the disk refuses; the message says so if the new sample had to stay.
+    """
+    try:
+        _sync(target.parent)
+    except OSError as why:
+        try:
+            # Not over what another writer has put there meanwhile.
+            if os.path.samestat(ours, os.stat(target)):
+                _take_back(work, target)
+        except OSError:
+            stays = "the new sample is in its place, but may not survive a power cut"
+            raise OSError(why.errno, f"{why.strerror}; {stays}") from None
+        raise
+
+
+def _take_back(work: Path, target: Path) -> None:
+    """Undo `_exchange`."""
+    if work.is_dir():
+        _exchange(work, target)
+    else:
+        os.rename(target, work)
 
 
 def _need_ours(path: Path) -> None:
@@ -161,26 +196,38 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _exchange(work: Path, path: Path) -> None:
-    """Put `work` in its place; what was there is in `work` afterwards, or nowhere."""
+    """Put `work` in its place; what was there is in `work` afterwards, or nowhere.
+
+    Raises:
+        OSError: the system refuses; what was there is there.
+    """
     while True:
+        aside = None
         try:
             if _swap(work, path):
                 return
             aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             os.rename(path, aside)
-            os.rename(work, path)
-            os.rename(aside, work)
-            return
         except FileNotFoundError:
             if not work.is_dir():
                 raise
+            aside = None
         try:
             os.rename(work, path)
-            return
-        except OSError as why:
-            # Another writer was first: exchange with its sample.
-            if why.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
+        except BaseException as why:
+            if aside is not None:
+                # Refused where another writer was first: its sample is the newer one.
+                with suppress(OSError):
+                    os.rename(aside, path)
+                if path.is_dir():
+                    shutil.rmtree(aside, ignore_errors=True)
+            if isinstance(why, OSError) and why.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                continue
+            raise
+        if aside is not None:
+            with suppress(FileNotFoundError):  # another writer took it for a leftover
+                os.rename(aside, work)
+        return
 
 
 def _swap(work: Path, path: Path) -> bool:

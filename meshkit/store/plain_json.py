@@ -1,4 +1,4 @@
-"""JSON that any language reads: numbers that are not finite are spelled out."""
+"""JSON that every program understands alike: ASCII, no number that is not finite, no key twice."""
 
 from __future__ import annotations
 
@@ -52,6 +52,32 @@ def from_plain(value: Any) -> Any:
 
 def _doubled(key: str) -> str:
     return _MARK + key if key.startswith(_MARK) else key
+
+
+def from_bytes(data: bytes) -> Any:
+    """What `to_bytes` wrote.
+
+    Raises:
+        ValueError: it is no such JSON; also when it is nested too deeply.
+    """
+    try:
+        return json.loads(
+            data.decode("ascii"), parse_constant=_refused, object_pairs_hook=_without_twins
+        )
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+
+
+def _refused(word: str) -> Any:
+    raise ValueError(f"holds {word}")
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        # One program takes the first, another the last.
+        raise ValueError("has a key twice")
+    return out
 
 
 def to_bytes(value: Any) -> bytes:

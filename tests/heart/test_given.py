@@ -153,3 +153,17 @@ def test_codes_that_are_none_any_more_lose_their_texts() -> None:
     assert kept.info.field(*key).vocabulary == ("steel",)
     again = mesh.with_data(cell={"mat": ["air"]})
     assert again.info.field(*key).vocabulary == ("air",)
+
+
+def test_attributes_nest_a_hundred_levels_and_no_more() -> None:
+    """The same limit wherever it is asked, so that what could be written can be read."""
+
+    def nested(levels: int) -> dict[str, object]:
+        return {"a": nested(levels - 1)} if levels else {"a": 1}
+
+    MeshInfo(attributes=nested(99))
+    endless: list[object] = []
+    endless.append(endless)
+    for attributes in (nested(100), nested(500), {"a": endless}):
+        with pytest.raises(MeshError, match=r"^info\.attributes: nests more than 100 levels deep$"):
+            MeshInfo(attributes=attributes)

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
-from meshkit.store import manifest
+from meshkit.store import manifest, memory, shards
 from meshkit.store.handle import open_store
 from meshkit.store.plain_json import to_bytes
 from tests.meshes import differences, kuhn_cube, tetrahedron
@@ -228,6 +229,18 @@ def ours(said: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def resized(shape: list[int], chunk: list[int]) -> Callable[[dict[str, Any]], None]:
+    """Points of a shape that the chunk grid agrees with."""
+
+    def change(said: dict[str, Any]) -> None:
+        points = array(said)
+        shard = [max(1, -(-n // k)) * k for n, k in zip(shape, chunk, strict=True)]
+        points["shape"], points["chunk_grid"]["configuration"]["chunk_shape"] = shape, shard
+        points["codecs"][0]["configuration"]["chunk_shape"] = chunk
+
+    return change
+
+
 PICKLE = [{"name": "numcodecs.pickle", "configuration": {}}]
 
 
@@ -241,6 +254,8 @@ PICKLE = [{"name": "numcodecs.pickle", "configuration": {}}]
         lambda said: array(said).update(shape=[-4, 3]),
         lambda said: array(said).update(shape=[1 << 60, 3]),
         lambda said: array(said).update(shape=["4", 3]),
+        resized([1 << 62, 0], [65_536, 1]),
+        resized([1 << 40, 3], [65_536, 3]),
         lambda said: array(said).update(shape=[4.0, 3]),
         lambda said: array(said).update(data_type="float32"),
         lambda said: array(said).update(data_type="string"),
@@ -275,6 +290,104 @@ def test_metadata_that_lie(change: Callable[[dict[str, Any]], None], tmp_path: P
     write(tetrahedron(), tmp_path / "it.zarr")
     retold(tmp_path / "it.zarr", change)
     assert survives(tmp_path / "it.zarr", tetrahedron()) is not None
+
+
+def text_of(path: Path, change: Callable[[bytes], bytes]) -> None:
+    """Metadata of another text, with a manifest that holds."""
+    file = path / "zarr.json"
+    before = file.read_bytes()
+    file.write_bytes(change(before))
+    assert file.read_bytes() != before
+    entry = {"size": file.stat().st_size, "blake3": manifest.digest(file.read_bytes())}
+    changed(path, lambda said: said["keys"].update({"zarr.json": entry}))
+
+
+def in_attributes(text: bytes) -> Callable[[bytes], bytes]:
+    return lambda data: data.replace(b'"attributes":{"solver"', b'"attributes":' + text, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (in_attributes(b'{"a":1,"a":2,"solver"'), "has a key twice"),
+        (in_attributes(b'{"a":NaN,"solver"'), "holds NaN"),
+        (in_attributes(b'{"a":-Infinity,"solver"'), "holds -Infinity"),
+        (in_attributes(b'{"a":"\xc3\xa9","solver"'), "ascii"),
+        (in_attributes(b'{"a":' + b"9" * 5000 + b',"solver"'), "Exceeds the limit"),
+        (in_attributes(b'{"a":' + b"[" * 9000 + b"]" * 9000 + b',"solver"'), "nested too deeply"),
+        (in_attributes(b'{"a":' + b"[" * 700 + b"]" * 700 + b',"solver"'), "Recursion|100 levels"),
+        (in_attributes(b'{"a":' + b"[" * 101 + b"]" * 101 + b',"solver"'), "more than 100 levels"),
+        (lambda data: b"\xef\xbb\xbf" + data, "ascii"),
+        (lambda data: data.decode().encode("utf-16"), "ascii"),
+    ],
+)
+@pytest.mark.parametrize("door", [read, open_store], ids=lambda door: door.__name__)
+def test_json_that_programs_may_take_differently(
+    door: Callable[[Path], object], change: Callable[[bytes], bytes], said: str, tmp_path: Path
+) -> None:
+    write(rich(), tmp_path / "it.zarr")
+    text_of(tmp_path / "it.zarr", change)
+    with pytest.raises(ReadError, match=rf"it\.zarr: .*({said})"):
+        door(tmp_path / "it.zarr")
+
+
+def test_a_manifest_that_names_a_file_twice(tmp_path: Path) -> None:
+    write(tetrahedron(), tmp_path / "it.zarr")
+    file = tmp_path / "it.zarr" / "MANIFEST.json"
+    body = file.read_bytes()[:-79].replace(b'"keys":{', b'"keys":{"zarr.json":{},')
+    file.write_bytes(body + f',\n"blake3":"{manifest.digest(body)}"}}\n'.encode())
+    with pytest.raises(ReadError, match=r"MANIFEST\.json: is no manifest of a meshkit store"):
+        read(tmp_path / "it.zarr")
+
+
+@pytest.mark.parametrize("name", ["MANIFEST.json", "zarr.json"])
+def test_texts_of_fifty_gigabytes(name: str, tmp_path: Path) -> None:
+    """Sparse ones, which cost nothing to send."""
+    write(tetrahedron(), tmp_path / "it.zarr")
+    if name == "zarr.json":
+        changed(tmp_path / "it.zarr", lambda said: said["keys"][name].update(size=50 << 30))
+    with (tmp_path / "it.zarr" / name).open("r+b") as file:
+        file.truncate(50 << 30)
+    with pytest.raises(ReadError, match=rf"{name}: has 53687091200 bytes; expected at most 10737"):
+        read(tmp_path / "it.zarr")
+
+
+def bomb(path: Path, n_chunks: int) -> None:
+    """Points that are one small chunk of half a gigabyte of zeros, again and again."""
+    rows = 1 << 26
+    with ThreadPoolExecutor(1) as pool:
+        packed = pool.submit(shards.encode, np.zeros(rows)).result()
+    data = packed * n_chunks + shards.pack_index([len(packed)] * n_chunks)
+    file = path / "points" / "c.0.0"
+    file.write_bytes(data)
+
+    def larger(said: dict[str, Any]) -> None:
+        points = array(said)
+        points["shape"] = points["chunk_grid"]["configuration"]["chunk_shape"] = [
+            rows * n_chunks,
+            1,
+        ]
+        points["codecs"][0]["configuration"]["chunk_shape"] = [rows, 1]
+
+    retold(path, larger)
+    entry = {"size": len(data), "blake3": manifest.digest(data)}
+    entry["crc32c"] = packed[-shards.CHECK :].hex() * n_chunks
+    changed(path, lambda said: said["keys"].update({"points/c.0.0": entry}))
+
+
+def test_a_few_bytes_that_stand_for_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checksums and all hold; what it needs is known before anything is decompressed."""
+    path = tmp_path / "it.zarr"
+    write(tetrahedron(), path)
+    bomb(path, 3)
+    assert (path / "points" / "c.0.0").stat().st_size < 1_000_000
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable: 1000000 kB\nSwapFree: 9 kB\n")
+    monkeypatch.setattr(memory, "_MEMORY", tmp_path / "meminfo")
+    said = r"it\.zarr: needs 1\.6 GB of memory, and 1\.0 GB are free; read some fields"
+    for take in (read, lambda path: open_store(path).points()):
+        with pytest.raises(ReadError, match=said):
+            take(path)
+    assert open_store(path).points(slice(0, 3)).tolist() == [[0.0]] * 3
 
 
 LIES: tuple[Any, ...] = (

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -104,14 +105,85 @@ def test_a_disk_that_refuses_at_any_time(tmp_path: Path, monkeypatch: pytest.Mon
         assert said == f"{path}: cannot be written: No space left on device"
         assert os.listdir(tmp_path) == ["it.zarr"]
         fatal = -1
-        # Only the last of them comes after the exchange: then the new one is there.
-        back = read(path)
-        if differences(new, back) != []:
-            assert differences(old, back) == []
-        else:
-            write(old, path)
+        # Also after the exchange, which is then taken back: an error means that nothing changed.
+        assert differences(old, read(path)) == []
     assert when > 20
     assert differences(new, read(path)) == []
+
+
+@pytest.fixture(params=[True, False], ids=["exchange", "two renames"])
+def exchanging(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not request.param:
+        monkeypatch.setattr(placing, "_swap", lambda work, path: False)
+
+
+def refusing_folders(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """No wait for the directory that the samples lie in succeeds."""
+    really = placing._sync
+
+    def sync(path: Path) -> None:
+        if not path.name.startswith(".it.zarr.") and ".it.zarr." not in str(path):
+            raise OSError(number, os.strerror(number))
+        really(path)
+
+    monkeypatch.setattr(placing, "_sync", sync)
+
+
+@pytest.mark.usefixtures("exchanging")
+def test_a_folder_whose_names_do_not_reach_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over nothing and over an old sample: an error, and the place is as it was."""
+    path = tmp_path / "it.zarr"
+    with monkeypatch.context() as patched:
+        refusing_folders(patched, errno.EIO)
+        with pytest.raises(WriteError, match=r"it\.zarr: cannot be written: Input/output error$"):
+            write(tetrahedron(), path)
+    assert os.listdir(tmp_path) == []
+    write(tetrahedron(), path)
+    refusing_folders(monkeypatch, errno.EIO)
+    with pytest.raises(WriteError, match=r"it\.zarr: cannot be written: Input/output error$"):
+        write(two_tetrahedra(), path)
+    assert differences(tetrahedron(), read(path)) == []
+    assert os.listdir(tmp_path) == ["it.zarr"]
+
+
+def test_an_exchange_that_cannot_be_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the message says what is there."""
+    path = tmp_path / "it.zarr"
+    write(tetrahedron(), path)
+    refusing_folders(monkeypatch, errno.EIO)
+
+    def refuse(work: Path, target: Path) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(placing, "_take_back", refuse)
+    with pytest.raises(WriteError, match=r"output error; the new sample is in its place, but may"):
+        write(two_tetrahedra(), path)
+    assert differences(two_tetrahedra(), read(path)) == []
+    assert os.listdir(tmp_path) == ["it.zarr"]
+
+
+def test_a_file_system_that_does_not_wait_for_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some remote and user-space ones say EINVAL, of folders only."""
+    really = os.fsync
+    kinds = [stat.S_ISDIR]
+
+    def fsync(file: int) -> None:
+        if kinds[0](os.fstat(file).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        really(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write(tetrahedron(), tmp_path / "it.zarr")
+    assert differences(tetrahedron(), read(tmp_path / "it.zarr")) == []
+    kinds[0] = stat.S_ISREG
+    with pytest.raises(WriteError, match="cannot be written: Invalid argument"):
+        write(two_tetrahedra(), tmp_path / "it.zarr")
 
 
 def test_without_an_exchange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +193,34 @@ def test_without_an_exchange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         write(mesh, tmp_path / "it.zarr")
         assert differences(mesh, read(tmp_path / "it.zarr")) == []
         assert os.listdir(tmp_path) == ["it.zarr"]
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOTEMPTY])
+def test_a_second_rename_that_fails(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old sample, which was moved aside, comes back; where another was first, once more."""
+    monkeypatch.setattr(placing, "_swap", lambda work, path: False)
+    path = tmp_path / "it.zarr"
+    write(tetrahedron(), path)
+    really, moves = os.rename, 0
+
+    def rename(source: Path, target: Path) -> None:
+        nonlocal moves
+        moves += 1
+        if moves == 2:
+            raise OSError(number, os.strerror(number))
+        really(source, target)
+
+    monkeypatch.setattr(os, "rename", rename)
+    if number == errno.EIO:
+        with pytest.raises(WriteError, match="cannot be written: Input/output error"):
+            write(two_tetrahedra(), path)
+        assert differences(tetrahedron(), read(path)) == []
+    else:
+        write(two_tetrahedra(), path)
+        assert differences(two_tetrahedra(), read(path)) == []
+    assert os.listdir(tmp_path) == ["it.zarr"]
 
 
 def test_leftovers_of_others_stay(tmp_path: Path) -> None:
