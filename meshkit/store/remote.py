@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+from urllib.parse import quote
 
 from meshkit.errors import MissingPackage, ReadError, WriteError
 from meshkit.store.files import NO_SAMPLE
@@ -22,8 +23,6 @@ from meshkit.store.names import MANIFEST, PREFIX
 _AT_ONCE: Final = 16
 """Requests that wait for an answer at a time."""
 _DAY: Final = 86_400
-# What fsspec and the libraries below it raise: most derive from OSError.
-_FAILURES: Final = (OSError, ValueError, RuntimeError, NotImplementedError)
 
 
 class RemoteFiles:
@@ -43,6 +42,7 @@ class RemoteFiles:
             self._system, self._root = _system(url)
         except ValueError as why:
             raise ReadError(url, str(why)) from None
+        self._web = "http" in self._system.protocol
         self._manifest: bytes | None = None
 
     def manifest(self) -> bytes:
@@ -62,6 +62,8 @@ class RemoteFiles:
         data = self._get(key) if whole else self._get(key, start, stop)
         if data is None:
             raise ReadError(self.name, "is missing", place=key)
+        if len(data) == size and not whole:
+            data = data[start:stop]  # a web server that knows no ranges
         if len(data) != stop - start:
             raise ReadError(
                 self.name, f"gave {len(data)} bytes", place=key, expected=str(stop - start)
@@ -83,12 +85,16 @@ class RemoteFiles:
     def _get(self, key: str, start: int | None = None, stop: int | None = None) -> bytes | None:
         """Some bytes of a file; None where there is no such file."""
         try:
-            data: bytes = self._system.cat_file(f"{self._root}/{key}", start=start, end=stop)
+            data: bytes = self._system.cat_file(self._url(key), start=start, end=stop)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except _FAILURES as why:
-            raise ReadError(self.name, f"cannot be read: {_said(why)}", place=key) from None
+        except Exception as why:  # each library below fsspec has errors of its own
+            raise ReadError(self.name, f"cannot be read: {_said(why)}", place=key) from why
         return data
+
+    def _url(self, key: str) -> str:
+        # Over the web a name is part of an address, in which "%" means something.
+        return f"{self._root}/{quote(key) if self._web else key}"
 
 
 @contextmanager
@@ -108,8 +114,11 @@ def remotely_placed(url: str) -> Iterator[tuple[Path, str]]:
         with TemporaryDirectory(prefix="meshkit-") as made:
             folder = Path(made)
             yield folder, f"{prefix}/"
-            _put(system, root, prefix, folder)
-    except _FAILURES as why:
+            try:
+                _put(system, root, prefix, folder)
+            except Exception as why:  # each library below fsspec has errors of its own
+                raise WriteError(url, f"cannot be written: {_said(why)}") from why
+    except OSError as why:
         raise WriteError(url, f"cannot be written: {_said(why)}") from None
 
 
@@ -126,10 +135,29 @@ def _put(system: Any, root: str, prefix: str, folder: Path) -> None:
     finally:
         if not whole:
             _remove(system, f"{root}/{prefix}")
-    # When this fails nobody knows whether it was done: the files stay.
-    system.pipe_file(f"{root}/{MANIFEST}", manifest.read_bytes())
+    _commit(system, f"{root}/{MANIFEST}", manifest.read_bytes())
     for name in old:
         _remove(system, f"{root}/{name}")
+
+
+def _commit(system: Any, path: str, manifest: bytes) -> None:
+    """Put the manifest; an error only where it is not there.
+
+    An answer may be lost on its way back: then a look tells. Where that fails too, the files stay.
+    """
+    try:
+        system.pipe_file(path, manifest)
+    except Exception:
+        if _found(system, path) != manifest:
+            raise
+
+
+def _found(system: Any, path: str) -> bytes | None:
+    """A file, or None where there is none or nobody answers."""
+    with suppress(Exception):
+        data: bytes = system.cat_file(path)
+        return data
+    return None
 
 
 def _superseded(system: Any, root: str) -> list[str]:
@@ -144,8 +172,8 @@ def _superseded(system: Any, root: str) -> list[str]:
     except FileNotFoundError:
         return []
     present = ""
-    with suppress(ReadError, *_FAILURES):
-        present = parse(root, system.cat_file(f"{root}/{MANIFEST}")).root.rstrip("/")
+    with suppress(ReadError):
+        present = parse(root, _found(system, f"{root}/{MANIFEST}") or b"").root.rstrip("/")
     out = []
     for entry in entries:
         name = entry.rstrip("/").rpartition("/")[2]
@@ -157,7 +185,7 @@ def _superseded(system: Any, root: str) -> list[str]:
 
 def _remove(system: Any, path: str) -> None:
     # What cannot be removed costs room and harms nobody.
-    with suppress(*_FAILURES):
+    with suppress(Exception):
         system.rm(path, recursive=True)
 
 

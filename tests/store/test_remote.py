@@ -89,6 +89,30 @@ def test_a_writer_that_dies_before_the_commit(memory: Any, monkeypatch: Any) -> 
     assert differences(rich(), read(URL)) == []
 
 
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_commit_whose_answer_is_lost(arrives: bool, memory: Any, monkeypatch: Any) -> None:
+    """An error only where the new sample is not in its place."""
+    write(tetrahedron(), URL)
+    really = type(memory).pipe_file
+
+    class OfTheLibrary(Exception):
+        pass
+
+    def pipe_file(self: Any, path: str, value: bytes, **more: Any) -> None:
+        if arrives:
+            really(self, path, value, **more)
+        raise OfTheLibrary("504 Gateway Timeout")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(memory), "pipe_file", pipe_file)
+        if arrives:
+            write(rich(), URL)
+        else:
+            with pytest.raises(WriteError, match=f"{URL}: cannot be written: 504 Gateway Timeout"):
+                write(rich(), URL)
+    assert differences(rich() if arrives else tetrahedron(), read(URL)) == []
+
+
 @pytest.mark.parametrize("after", [0, 1, 10])
 def test_a_place_that_refuses(after: int, memory: Any, monkeypatch: Any) -> None:
     write(tetrahedron(), URL)
