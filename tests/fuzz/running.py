@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from meshkit import MeshkitError, check, read
+from meshkit import MeshkitError, check, read, read_series
 from meshkit.cli.parts import parts_of
 from tests.fuzz.declared import declared
+from tests.fuzz.stores import damage_store, other_numbers
 from tests.readers.mutations import mutations
 
 MEMORY = 8 << 30  # bytes of address space a batch
@@ -69,21 +70,34 @@ class Outcome:
     wrong: str = ""
 
 
-def outcome(path: Path) -> Outcome:
-    """Read a file that may be damaged."""
+def outcome(path: Path, original: Path | None = None) -> Outcome:
+    """Read a file that may be damaged; if there is an original, it must not give other numbers."""
     try:
-        mesh = read(path)
+        meshes = list(read_series(path)) if path.is_dir() else [read(path)]
     except MeshkitError as why:
         named = "\n" not in str(why) and str(path.parent) in str(why)
         return Outcome("refused", "" if named else f"the message is {str(why)!r}")
     except Exception as why:
         return Outcome("raised", f"{type(why).__name__}: {why}")
     sizes = declared(path)
-    found = (mesh.n_points, mesh.n_cells)
-    if any(said not in (None, n) for said, n in zip(sizes, found, strict=True)):
-        return Outcome("sizes", f"declares {sizes}, read {found}")
-    unsound = sorted({f.code for f in check(mesh)} & STRUCTURAL)
+    for mesh in meshes[-1:]:
+        found = (mesh.n_points, mesh.n_cells)
+        if any(said not in (None, n) for said, n in zip(sizes, found, strict=True)):
+            return Outcome("sizes", f"declares {sizes}, read {found}")
+    unsound = sorted({f.code for mesh in meshes for f in check(mesh)} & STRUCTURAL)
+    if original is not None and other_numbers(original, meshes):
+        unsound.append("other numbers")
     return Outcome("unsound", str(unsound)) if unsound else Outcome("read")
+
+
+def _damaged_file(path: Path, victim: Path, seed: int) -> Outcome:
+    """Read a file while one of its parts is damaged."""
+    whole = victim.read_bytes()
+    victim.write_bytes(damaged(whole, seed))
+    try:
+        return outcome(path)
+    finally:
+        victim.write_bytes(whole)
 
 
 def survive(batch: Batch) -> dict[str, Any]:
@@ -97,13 +111,13 @@ def survive(batch: Batch) -> dict[str, Any]:
         copy = shutil.copytree(path.parent, Path(folder) / "beside") / path.name
         parts = parts_of(copy)
         for seed in batch.seeds:
-            victim = _victim(copy, parts, seed)
-            whole = victim.read_bytes()
-            victim.write_bytes(damaged(whole, seed))
-            try:
-                what = outcome(copy)
-            finally:
-                victim.write_bytes(whole)
+            if path.is_dir():
+                may_differ = damage_store(copy, seed, damaged)
+                what = outcome(copy, None if may_differ else path)
+                shutil.rmtree(copy)
+                shutil.copytree(path, copy)
+            else:
+                what = _damaged_file(copy, _victim(copy, parts, seed), seed)
             outcomes[what.kind] += 1
             if what.wrong:
                 wrong.append(f"seed {seed}: {what.wrong}")

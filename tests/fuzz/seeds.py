@@ -314,6 +314,21 @@ def _msh(folder: Path, suffix: str) -> Seeds:
     yield two
 
 
+def _zarr(folder: Path, suffix: str) -> Seeds:
+    """Meshes, and a series whose points move and whose topology changes once."""
+    yield from written(folder, suffix, ours=rich(one_of_each()), solids=rich(hanging_polyhedron()))
+    meshes = [rich(cube_hexes(1 + i // 2)) for i in range(4)]
+    series = MeshSeries.of(
+        [
+            mesh.replace(points=mesh.points + i, info=mesh.info.replace(time=float(i)))
+            for i, mesh in enumerate(meshes)
+        ]
+    )
+    path = folder / f"series{suffix}"
+    write(series, path)
+    yield path
+
+
 def _xml(ours: Callable[[], Mesh] | None, *makers: Callable[[], Any]) -> Maker:
     def seeds(folder: Path, suffix: str) -> Seeds:
         if ours is not None:
@@ -343,6 +358,7 @@ SEEDS: dict[str, Maker] = {
     ".off": _off,
     ".glb": _gltf,
     ".msh": _msh,
+    ".zarr": _zarr,
     ".npz": lambda folder, suffix: written(
         folder,
         suffix,
