@@ -214,14 +214,14 @@ def _exchange(work: Path, path: Path) -> None:
             aside = None
         try:
             os.rename(work, path)
-        except BaseException as why:
+        except OSError as why:
             if aside is not None:
                 # Refused where another writer was first: its sample is the newer one.
                 with suppress(OSError):
                     os.rename(aside, path)
                 if path.is_dir():
                     shutil.rmtree(aside, ignore_errors=True)
-            if isinstance(why, OSError) and why.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            if why.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 continue
             raise
         if aside is not None:

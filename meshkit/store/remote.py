@@ -7,6 +7,7 @@ manifest is the commit: until then the old one leads to the old files.
 from __future__ import annotations
 
 import secrets
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,14 @@ from meshkit.store.names import MANIFEST, PREFIX
 _AT_ONCE: Final = 16
 """Requests that wait for an answer at a time."""
 _DAY: Final = 86_400
+_OF_LIBRARIES: Final = (
+    ("aiohttp", "ClientError"),
+    ("azure.core.exceptions", "AzureError"),
+    ("botocore.exceptions", "BotoCoreError"),
+    ("botocore.exceptions", "ClientError"),
+    ("gcsfs.retry", "HttpError"),
+)
+"""Errors of the libraries below fsspec that derive from nothing more special than Exception."""
 
 
 class RemoteFiles:
@@ -88,7 +97,7 @@ class RemoteFiles:
             data: bytes = self._system.cat_file(self._url(key), start=start, end=stop)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except Exception as why:  # each library below fsspec has errors of its own
+        except _failures() as why:
             raise ReadError(self.name, f"cannot be read: {_said(why)}", place=key) from why
         return data
 
@@ -116,7 +125,7 @@ def remotely_placed(url: str) -> Iterator[tuple[Path, str]]:
             yield folder, f"{prefix}/"
             try:
                 _put(system, root, prefix, folder)
-            except Exception as why:  # each library below fsspec has errors of its own
+            except _failures() as why:
                 raise WriteError(url, f"cannot be written: {_said(why)}") from why
     except OSError as why:
         raise WriteError(url, f"cannot be written: {_said(why)}") from None
@@ -147,14 +156,14 @@ def _commit(system: Any, path: str, manifest: bytes) -> None:
     """
     try:
         system.pipe_file(path, manifest)
-    except Exception:
+    except _failures():
         if _found(system, path) != manifest:
             raise
 
 
 def _found(system: Any, path: str) -> bytes | None:
     """A file, or None where there is none or nobody answers."""
-    with suppress(Exception):
+    with suppress(*_failures()):
         data: bytes = system.cat_file(path)
         return data
     return None
@@ -185,8 +194,15 @@ def _superseded(system: Any, root: str) -> list[str]:
 
 def _remove(system: Any, path: str) -> None:
     # What cannot be removed costs room and harms nobody.
-    with suppress(Exception):
+    with suppress(*_failures()):
         system.rm(path, recursive=True)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What a place that does not work may raise: only a library that is loaded has raised."""
+    loaded = ((sys.modules.get(module), name) for module, name in _OF_LIBRARIES)
+    theirs = (getattr(module, name, None) for module, name in loaded)
+    return (*(x for x in theirs if x is not None), OSError, ValueError, RuntimeError)
 
 
 def _system(url: str) -> tuple[Any, str]:

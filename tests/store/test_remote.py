@@ -95,7 +95,7 @@ def test_a_commit_whose_answer_is_lost(arrives: bool, memory: Any, monkeypatch: 
     write(tetrahedron(), URL)
     really = type(memory).pipe_file
 
-    class OfTheLibrary(Exception):
+    class OfTheLibrary(RuntimeError):
         pass
 
     def pipe_file(self: Any, path: str, value: bytes, **more: Any) -> None:
