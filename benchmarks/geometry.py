@@ -1,4 +1,4 @@
-"""Measures, centroids, faces and boundary beside pyvista and trimesh."""
+"""Faces and boundary beside pyvista."""
 
 from __future__ import annotations
 
@@ -16,23 +16,6 @@ def comparisons(n: int) -> Iterator[Comparison]:
 
     mesh = tets(n)
     dataset = mk.to_pyvista(mesh)
-    least = mesh.points.nbytes + mesh.cells.connectivity.nbytes + 8 * mesh.n_cells
-    yield Comparison(
-        "cell measures",
-        least,
-        {
-            "meshkit": lambda: ops.cell_measures(mesh),
-            "pyvista": lambda: dataset.compute_cell_sizes(length=False, area=False),
-        },
-    )
-    yield Comparison(
-        "cell centroids",
-        least + 16 * mesh.n_cells,
-        {
-            "meshkit": lambda: ops.cell_centroids(mesh),
-            "pyvista": lambda: dataset.cell_centers(vertex=False),
-        },
-    )
 
     def fresh() -> mk.Mesh:
         return mesh.replace(cells=mesh.cells.apply(lambda x: x))

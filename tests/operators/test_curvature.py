@@ -187,6 +187,22 @@ def test_curvature_is_of_second_order() -> None:
             assert math.log2(a / b) > 1.9
 
 
+def test_orders_of_point_normals() -> None:
+    def on_torus(n: int) -> float:
+        mesh = torus(2 * n, n, quads=True)
+        x = mesh.points
+        ring = x[:, :2] * 2 / x[:, :2].norm(dim=1, keepdim=True)
+        centre = torch.nn.functional.pad(ring, (0, 1))
+        return float((ops.point_normals(mesh) - (x - centre)).norm(dim=1).max())
+
+    def on_sphere(level: int) -> float:
+        mesh = icosphere(level)
+        return float((ops.point_normals(mesh) - mesh.points).norm(dim=1).max())
+
+    assert math.log2(on_torus(12) / on_torus(24)) > 1.9
+    assert math.log2(on_sphere(3) / on_sphere(4)) > 0.9
+
+
 def test_flat_and_bounded_surfaces() -> None:
     mesh = meshes.shaken(meshes.square_triangles(4, 2))
     inside = ((mesh.points > 0) & (mesh.points < 1)).all(1)

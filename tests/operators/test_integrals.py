@@ -58,6 +58,22 @@ def test_linear_fields_on_every_kind(name: str, stretch: float) -> None:
     )
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_other_fields_are_of_second_order(name: str) -> None:
+    def field(x: Tensor) -> Tensor:
+        return torch.sin(3 * x[:, 0]) * torch.cos(2 * x[:, 1]) * torch.exp(x[:, 2])
+
+    exact = (1 - math.cos(3)) / 3 * math.sin(2) / 2 * (math.e - 1)
+
+    def error(n: int, on: On) -> float:
+        mesh = kind(name, n=n)
+        at = mesh.points if on == "points" else ops.cell_centroids(mesh)
+        return abs(ops.integrate(mesh, field(at), on=on).item() - exact)
+
+    for on in ("points", "cells"):
+        assert math.log2(error(3, on) / error(6, on)) > 1.8  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", linear_cells())
 def test_linear_fields_on_each_type(name: str) -> None:
     mesh = linear_cells()[name]
