@@ -23,9 +23,12 @@ from meshkit.operators.measure.coordinates import (
     length,
     matters,
     over,
+    plain,
 )
 from meshkit.operators.measure.curved import curved_moments
 from meshkit.operators.measure.fan import area_and_moment, cone
+from meshkit.operators.measure.shape_functions import has_element
+from meshkit.operators.measure.solid_kernel import solid_moments
 
 _AT_ONCE = 1 << 17
 """Cells of one block that are worked on together, to bound the memory of what lies between."""
@@ -75,6 +78,10 @@ def _chunks(block: Block) -> Iterator[Block]:
 
 def _moments(cells: Cells, row: CellType, block: Block, points: Tensor) -> Moments:
     local = corners(row, block.connectivity.shape[1])
+    if row.dim == 3 and not has_element(row) and plain(points):
+        table = block.connectivity
+        straight = local == tuple(range(table.shape[1]))
+        return solid_moments(row, table if straight else table[:, list(local)], points)
     x = points[block.connectivity[:, list(local)].long()]
     middle = x.mean(1)
     curved = curved_moments(row, block, cells.degrees, points)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.autograd import forward_ad as fwAD
 
 _NARROW = (torch.float16, torch.bfloat16)
 
@@ -24,8 +26,10 @@ def cross(a: Tensor, b: Tensor) -> Tensor:
 
 
 def dot(a: Tensor, b: Tensor) -> Tensor:
-    """The scalar product along the last axis."""
-    return (a * b).sum(-1)
+    """The scalar product of vectors of three along the last axis."""
+    # Three products of columns take a third of the time of a sum along so short an axis.
+    (u, v, w), (x, y, z) = a.unbind(-1), b.unbind(-1)
+    return u * x + v * y + w * z
 
 
 def length(a: Tensor) -> Tensor:
@@ -55,3 +59,16 @@ def matters(amount: Tensor, scale: Tensor, power: int) -> Tensor:
     """
     at = amount.detach()
     return ~(at.abs() <= torch.finfo(at.dtype).eps * scale**power)
+
+
+def plain(points: Tensor) -> bool:
+    """Whether a compiled kernel may work on these points: on the CPU, and nobody follows them.
+
+    Followed they are by autograd (backward or forward), by torch.func, and by a compiler.
+    """
+    followed = points.requires_grad and torch.is_grad_enabled()
+    wrapped = type(points) is not Tensor or is_functorch_wrapped_tensor(points)
+    if points.device.type != "cpu" or followed or wrapped or torch.compiler.is_compiling():
+        return False
+    dual: fwAD.UnpackedDualTensor = fwAD.unpack_dual(points)  # type: ignore[no-untyped-call]
+    return dual.tangent is None

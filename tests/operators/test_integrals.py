@@ -71,7 +71,7 @@ def test_other_fields_are_of_second_order(name: str) -> None:
         return abs(ops.integrate(mesh, field(at), on=on).item() - exact)
 
     for on in ("points", "cells"):
-        assert math.log2(error(3, on) / error(6, on)) > 1.8  # type: ignore[arg-type]
+        assert math.log2(error(3, on) / error(6, on)) > 1.8
 
 
 @pytest.mark.parametrize("name", linear_cells())

@@ -113,6 +113,23 @@ def test_normals_point_outward_and_from_owner_to_neighbour(name: str) -> None:
     assert ((across * vectors[inner]).sum(1) > 0).all()
 
 
+@pytest.mark.parametrize("name", [*SOLIDS, *(n for n, m in linear_cells().items() if m.dim == 3)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_compiled_is_the_same_as_torch(name: str, dtype: torch.dtype) -> None:
+    mesh = meshes.shaken(SOLIDS[name](), 0.2) if name in SOLIDS else linear_cells()[name]
+    points = mesh.points.clone()
+    points[-1] = points[0]  # cells with an edge, and a cell of its own, without size
+    for x in (mesh.points, points):
+        at = mesh.replace(points=x.to(dtype))
+        followed = at.replace(points=at.points.clone().requires_grad_())
+        eps = torch.finfo(dtype).eps
+        for operator in (ops.cell_measures, ops.cell_centroids):
+            found, want = operator(at), operator(followed).detach()
+            assert found.dtype == dtype
+            gap = 50 * eps if operator is ops.cell_measures else 1e4 * eps
+            torch.testing.assert_close(found, want, rtol=gap, atol=50 * eps)
+
+
 def test_by_hand() -> None:
     assert ops.cell_measures(meshes.l_prism_polyhedron()).item() == pytest.approx(3, rel=1e-15)
     centroid = ops.cell_centroids(meshes.l_prism_polyhedron())[0].tolist()
