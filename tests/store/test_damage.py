@@ -459,7 +459,7 @@ def test_no_store_at_all(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match=r"is a file; expected a directory of a meshkit store"):
         read(tmp_path / "it.zarr")
     (tmp_path / "it").mkdir()
-    with pytest.raises(ReadError, match=r"is a directory; expected a file, or a directory of a m"):
+    with pytest.raises(ReadError, match=r"is a directory; expected a file, a store or a case"):
         read(tmp_path / "it")
 
 
