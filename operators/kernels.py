@@ -95,6 +95,15 @@ def array(x: Tensor) -> Array:
     return cast(Array, x.detach().contiguous().numpy())
 
 
+def unset(n: int, dtype: torch.dtype) -> Tensor:
+    """A tensor [n] on the CPU for a kernel to fill.
+
+    Its memory is numpy's, which asks for large pages where torch does not: the first write into a
+    large one takes half the time.
+    """
+    return torch.from_numpy(np.empty(n, array(torch.empty(0, dtype=dtype)).dtype))
+
+
 def over_rows(
     function: Kernel[Concatenate[int, int, P], None], n: int, *args: P.args, **kwargs: P.kwargs
 ) -> None:

@@ -15,8 +15,9 @@ from meshkit.fields import Path, mapped, negated, take, taken
 from meshkit.info import FieldKey
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.attached import attached_faces
-from meshkit.operators.adjacency.faces import face_table
+from meshkit.operators.adjacency.faces import Outside, face_table, outside
 from meshkit.operators.adjacency.region_ids import need_region_ids
+from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.inheritance import looked_up, moved, numbering, region_rows
 from meshkit.regions import Entity, Region, Regions
 from meshkit.report import Ledger
@@ -63,16 +64,12 @@ def boundary_with(mesh: Mesh, more: Tensor) -> Mesh:
         MeshError: as `boundary`.
     """
     need_region_ids(mesh)
-    table = face_table(mesh)
-    faces = table.faces
-    views = torch.cat([2 * faces.boundary, more])
-    rows, turned = views // 2, views % 2 == 1
-    offsets, places = csr.take_rows(faces.offsets, rows)
-    cell = torch.where(turned, faces.neighbour[rows], faces.owner[rows]).long()
-    side = torch.where(turned, table.neighbour_side[rows], table.owner_side[rows])
-    ring = faces.connectivity[places]
-    if len(more):
-        ring = Faces(offsets, ring, rows, rows).flipped(turned).connectivity
+    need_point_ids(mesh)
+    if mesh.faces is None and len(more) == 0:
+        skin = outside(mesh.cells)
+    else:
+        skin = _seen_from(mesh, _views_of(mesh, more))
+    offsets, ring, cell = skin.offsets, skin.connectivity, skin.owner
     used = torch.zeros(mesh.n_points, dtype=torch.bool, device=mesh.device)
     used[ring.long()] = True
     points = torch.nonzero(used).squeeze(1)
@@ -85,17 +82,19 @@ def boundary_with(mesh: Mesh, more: Tensor) -> Mesh:
     cell_data: dict[str, Any] = dict(taken(mesh.cell_data, cell).items())
     if len(list(mesh.face_data.keys())):
         _replaced(ledger, "cell_data", cell_data, FACE_DATA, moves)
-        cell_data[FACE_DATA] = _seen(mesh, rows, turned)
+        cell_data[FACE_DATA] = _seen(mesh, _views_of(mesh, more))
     point_data: dict[str, Any] = dict(taken(mesh.point_data, points).items())
     for home, fields, name, values in (
         ("cell_data", cell_data, PARENT_CELL, cell),
-        ("cell_data", cell_data, LOCAL_FACE, table.sides.local(side)),
+        ("cell_data", cell_data, LOCAL_FACE, skin.local),
         ("point_data", point_data, PARENT_POINT, points),
     ):
         _replaced(ledger, home, fields, name, moves)
         fields[name] = values
     moves.append((("face_data",), ("cell_data", FACE_DATA)))
-    regions = _regions(mesh, views, cell, new_point, ledger, moves)
+    regions = Regions(())
+    if len(mesh.regions):
+        regions = _regions(mesh, _views_of(mesh, more), cell, new_point, ledger, moves)
     info = mesh.info.replace(grid=None, fields=moved(mesh.info.fields, moves))
     return Mesh(
         points=take(mesh.points, points),
@@ -110,8 +109,28 @@ def boundary_with(mesh: Mesh, more: Tensor) -> Mesh:
     )
 
 
-def _seen(mesh: Mesh, rows: Tensor, turned: Tensor) -> TensorDictBase:
+def _views_of(mesh: Mesh, more: Tensor) -> Tensor:
+    """The boundary's faces, seen from their owners, and then those of `more`."""
+    return torch.cat([2 * face_table(mesh).faces.boundary, more])
+
+
+def _seen_from(mesh: Mesh, views: Tensor) -> Outside:
+    """Faces as the cells see them from which they are viewed."""
+    table = face_table(mesh)
+    faces = table.faces
+    rows, turned = views // 2, views % 2 == 1
+    offsets, places = csr.take_rows(faces.offsets, rows)
+    cell = torch.where(turned, faces.neighbour[rows], faces.owner[rows]).long()
+    side = torch.where(turned, table.neighbour_side[rows], table.owner_side[rows])
+    ring = faces.connectivity[places]
+    if bool(turned.any()):
+        ring = Faces(offsets, ring, rows, rows).flipped(turned).connectivity
+    return Outside(offsets, ring, cell, table.sides.local(side))
+
+
+def _seen(mesh: Mesh, views: Tensor) -> TensorDictBase:
     """Rows of face fields; oriented ones negate where a face is seen from its neighbour."""
+    rows, turned = views // 2, views % 2 == 1
 
     def change(path: Path, x: Tensor) -> Tensor:
         picked = take(x, rows)

@@ -13,7 +13,7 @@ from meshkit.operators.adjacency import row_kernels as compiled
 from meshkit.operators.adjacency.pairing import kernels_pay, one_shape
 from meshkit.operators.adjacency.sides import need_point_ids, need_polyhedra, top_blocks
 from meshkit.operators.adjacency.templates import edge_template
-from meshkit.operators.kernels import array, over_rows
+from meshkit.operators.kernels import array, over_rows, unset
 
 
 def edges(mesh: Mesh) -> Tensor:
@@ -53,8 +53,8 @@ def edges_by_kernels(cells: Cells) -> Tensor:
     need_polyhedra(cells)
     shape = one_shape(cells)
     if shape is not None:
-        table = shape[0].connectivity
-        template = edge_template(shape[0].type, table.shape[1])
+        table = shape[0]
+        template = edge_template(int(cells.types[0]), table.shape[1])
     else:
         table, template = _all_edges(cells), ((0, 1),)
     flat, k = array(table).reshape(-1), table.shape[1]
@@ -64,7 +64,8 @@ def edges_by_kernels(cells: Cells) -> Tensor:
     ends, upper = starts[:-1].copy(), np.empty(int(starts[-1]), np.uint32)
     compiled.put_edges(template)(flat, k, ends, upper)
     over_rows(compiled.unique_rows, len(ends), starts, ends, upper)
-    out = torch.empty(int((ends - starts[:-1]).sum()), 2, dtype=cells.connectivity.dtype)
+    n = int((ends - starts[:-1]).sum())
+    out = unset(2 * n, cells.connectivity.dtype).view(n, 2)
     compiled.pairs_of_rows(starts, ends, upper, array(out).reshape(-1))
     return out
 

@@ -16,7 +16,7 @@ from meshkit.operators.adjacency import matching_kernels as compiled
 from meshkit.operators.adjacency.pairing import Pairing, kernels_pay, one_shape, pairing
 from meshkit.operators.adjacency.sides import Sides, need_ascending, need_point_ids, sides
 from meshkit.operators.adjacency.vertex_sets import vertex_set_ids
-from meshkit.operators.kernels import array
+from meshkit.operators.kernels import array, unset
 
 
 def faces(mesh: Mesh) -> Faces:
@@ -168,11 +168,11 @@ def _by_kernels(cells: Cells, pairs: Pairing) -> Faces:
     shape = one_shape(cells)
     if shape is None:
         return _by_indexing(cells, pairs)
-    block, template = shape
+    ids, template = shape
     size = len(template[0])
     wanted = _ids_dtype(cells, n * size)
-    ids = block.connectivity.to(wanted)
-    rings, owner, neighbour = (torch.empty(m, dtype=wanted) for m in (n * size, n, n))
+    ids = ids.to(wanted)
+    rings, owner, neighbour = (unset(m, wanted) for m in (n * size, n, n))
     compiled.faces_of_table(template)(
         array(ids).reshape(-1),
         ids.shape[1],
@@ -182,7 +182,52 @@ def _by_kernels(cells: Cells, pairs: Pairing) -> Faces:
         array(owner),
         array(neighbour),
     )
-    return Faces(torch.arange(0, n * size + 1, size, dtype=wanted), rings, owner, neighbour)
+    return Faces(_evenly(n, size, wanted), rings, owner, neighbour)
+
+
+def _evenly(n: int, size: int, dtype: torch.dtype) -> Tensor:
+    """The offsets of n rows of one size."""
+    return torch.arange(0, n * size + 1, size, dtype=dtype, out=unset(n + 1, dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """The boundary rows of computed faces, without the others."""
+
+    offsets: Tensor  # as those of the faces
+    connectivity: Tensor
+    owner: Tensor  # int64
+    local: Tensor  # int64: which side of its owner each is
+
+
+def outside(cells: Cells) -> Outside:
+    """The faces without a neighbour, in the order of `faces`, of cells whose ids were checked."""
+    pairs = pairing(cells)
+    shape = one_shape(cells) if kernels_pay(cells) else None
+    if shape is None:
+        table = sides(cells)
+        side = torch.nonzero(pairs.partner < 0).squeeze(1)
+        offsets, places = csr.take_rows(table.offsets, side)
+        every = int(table.offsets[-1]) - _inner_points(table, pairs.partner)
+        offsets = offsets.to(_ids_dtype(cells, every))
+        return Outside(offsets, table.connectivity[places], table.cell[side], table.local(side))
+    ids, template = shape
+    partner, size = array(pairs.partner), len(template[0])
+    n_inner = compiled.count_inner(partner)
+    n = len(partner) - 2 * n_inner
+    wanted = _ids_dtype(cells, (n + n_inner) * size)
+    rings, owner, local = (unset(m, t) for m, t in ((n * size, ids.dtype), *[(n, torch.int64)] * 2))
+    compiled.outer_of_table(template)(
+        array(ids).reshape(-1), ids.shape[1], partner, array(rings), array(owner), array(local)
+    )
+    return Outside(_evenly(n, size, wanted), rings, owner, local)
+
+
+def _inner_points(table: Sides, partner: Tensor) -> int:
+    """How many points the rings of sides have that are faces of another cell as well."""
+    side = torch.arange(len(table), device=partner.device)
+    twice = (partner >= 0) & (partner < side)
+    return int(csr.lengths_of(table.offsets)[twice].sum())
 
 
 def _computed_links(partner: Tensor) -> _Links:

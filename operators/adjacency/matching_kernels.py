@@ -16,11 +16,11 @@ for that shape. Ids are read as unsigned, so that no index is looked at for bein
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from meshkit.celltypes import Template
+from meshkit.celltypes import Template, cell_type
 from meshkit.operators.kernels import Array, Kernel, kernel
 
 NONE: Final = np.uint32(0xFFFFFFFF)
@@ -35,7 +35,7 @@ CROWD: Final = -2
 """Sides that more than two cells share have the partner `CROWD` minus the lowest of them."""
 
 _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
-_ONE, _FOUR = np.uint32(1), np.uint64(4)
+_ONE, _THREE, _FOUR = np.uint32(1), np.uint32(3), np.uint64(4)
 
 # --- into buckets --------------------------------------------------------------------------------
 
@@ -61,33 +61,82 @@ def count_lows(template: Template) -> Kernel[[Array, int, Array], None]:
     return _count_lows
 
 
-@cache
-def put_triangles(template: Template) -> Kernel[[Array, int, Array, Array], None]:
-    """`(table, k, cursor, rows)`: sides of three points into their buckets, rows of three."""
-    rings = template
-    n_sides = np.uint32(len(template))
+TETRA: Final = cell_type("tetra").faces
+# Which side of a tet lies opposite to each of its corners, two bits each.
+_OPPOSITE: Final = np.uint64(
+    sum(next(f for f, ring in enumerate(TETRA) if c not in ring) << 2 * c for c in range(4))
+)
+_4, _8, _CORNER, _NO_CORNER = np.uint64(4), np.uint64(8), np.uint64(3), np.uint64(2)
 
-    @kernel
-    def _put_triangles(table: Array, k: int, cursor: Array, rows: Array) -> None:
-        for cell in range(table.size // k):
-            base = np.uint64(cell * k)
-            side = np.uint32(cell) * n_sides
-            for ring in rings:
-                a = np.uint32(table[base + np.uint64(ring[0])])
-                b = np.uint32(table[base + np.uint64(ring[1])])
-                c = np.uint32(table[base + np.uint64(ring[2])])
-                low, high = min(a, b, c), max(a, b, c)
-                middle = a ^ b ^ c ^ low ^ high
-                if low < middle and middle < high:
-                    at = np.uint64(cursor[low])
-                    cursor[low] = np.uint32(at + _1)
-                    at *= _3
-                    rows[at] = middle
-                    rows[at + _1] = high
-                    rows[at + _2] = side
-                side += _ONE
 
-    return _put_triangles
+@kernel
+def count_lows_of_tets(table: Array, k: int, counts: Array) -> None:
+    """As `count_lows`, for tets: three sides have the lowest corner, one the next."""
+    for cell in range(table.size // k):
+        base = np.uint64(cell * k)
+        a, b = np.uint32(table[base]), np.uint32(table[base + _1])
+        c, d = np.uint32(table[base + _2]), np.uint32(table[base + _3])
+        ab, cd = min(a, b), min(c, d)
+        counts[np.uint64(min(ab, cd)) + _1] += _THREE
+        counts[np.uint64(min(max(ab, cd), min(max(a, b), max(c, d)))) + _1] += _ONE
+
+
+@kernel
+def put_tets(table: Array, k: int, cursor: Array, rows: Array) -> None:
+    """The sides of tets into their buckets, rows of three: a tet's corners are sorted once."""
+    for cell in range(table.size // k):
+        base = np.uint64(cell * k)
+        # Each corner with its place in the two lowest bits.
+        a = np.uint64(np.uint32(table[base])) << _2
+        b = np.uint64(np.uint32(table[base + _1])) << _2 | _1
+        c = np.uint64(np.uint32(table[base + _2])) << _2 | _2
+        d = np.uint64(np.uint32(table[base + _3])) << _2 | _CORNER
+        a, b, c, d = min(a, b), max(a, b), min(c, d), max(c, d)
+        a, b, c, d = min(a, c), min(b, d), max(a, c), max(b, d)
+        b, c = min(b, c), max(b, c)
+        low, second = np.uint32(a >> _NO_CORNER), np.uint32(b >> _NO_CORNER)
+        third, high = np.uint32(c >> _NO_CORNER), np.uint32(d >> _NO_CORNER)
+        side = np.uint64(cell) * _4
+        without_low = side + (_OPPOSITE >> (a & _CORNER) * _2 & _CORNER)
+        without_second = side + (_OPPOSITE >> (b & _CORNER) * _2 & _CORNER)
+        without_third = side + (_OPPOSITE >> (c & _CORNER) * _2 & _CORNER)
+        without_high = side + (_OPPOSITE >> (d & _CORNER) * _2 & _CORNER)
+        if low < second and second < third and third < high:
+            at = np.uint64(cursor[low])
+            cursor[low] = np.uint32(at + _3)
+            at *= _3
+            rows[at] = second
+            rows[at + _1] = third
+            rows[at + _2] = np.uint32(without_high)
+            rows[at + _3] = second
+            rows[at + _4] = high
+            rows[at + _4 + _1] = np.uint32(without_third)
+            rows[at + _4 + _2] = third
+            rows[at + _4 + _3] = high
+            rows[at + _8] = np.uint32(without_second)
+            at = np.uint64(cursor[second])
+            cursor[second] = np.uint32(at + _1)
+            at *= _3
+            rows[at] = third
+            rows[at + _1] = high
+            rows[at + _2] = np.uint32(without_low)
+        else:
+            put_triangle(low, second, third, without_high, cursor, rows)
+            put_triangle(low, second, high, without_third, cursor, rows)
+            put_triangle(low, third, high, without_second, cursor, rows)
+            put_triangle(second, third, high, without_low, cursor, rows)
+
+
+@kernel
+def put_triangle(a: Any, b: Any, c: Any, side: Any, cursor: Array, rows: Array) -> None:
+    """A side of three ascending points into its bucket, if they are three."""
+    if a < b and b < c:
+        at = np.uint64(cursor[a])
+        cursor[a] = np.uint32(at + _1)
+        at *= _3
+        rows[at] = b
+        rows[at + _1] = c
+        rows[at + _2] = np.uint32(side)
 
 
 @cache
@@ -155,6 +204,23 @@ def put_edges(template: Template) -> Kernel[[Array, int, Array, Array], None]:
                 side += _ONE
 
     return _put_edges
+
+
+Counting: TypeAlias = Kernel[[Array, int, Array], None]
+Putting: TypeAlias = Kernel[[Array, int, Array, Array], None]
+
+
+def table_kernels(template: Template) -> tuple[Counting, Putting]:
+    """What counts and what puts into buckets the sides of cells of one shape.
+
+    Both take the flat table of the cells' points and how many each cell has; then the counting
+    takes counts uint32 [n_points + 1], filled from counts[1] on; the putting takes the cursor
+    uint32 [n_points], from where each bucket begins to where it ends, and rows uint32 [..].
+    """
+    if template == TETRA:
+        return count_lows_of_tets, put_tets
+    put = put_quads if len(template[0]) == 4 else put_edges
+    return count_lows(template), put(template)
 
 
 @kernel
@@ -380,6 +446,15 @@ def mark_crowd(
             j += _1
     partner[side] = CROWD - np.int64(low)
     return count
+
+
+@kernel
+def all_of_size(offsets: Array, size: int) -> bool:
+    """Whether all rows have this size."""
+    wrong = 0
+    for row in range(len(offsets) - 1):
+        wrong += offsets[row + 1] - offsets[row] != size
+    return wrong == 0
 
 
 # --- faces ---------------------------------------------------------------------------------------

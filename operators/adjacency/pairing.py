@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from meshkit import csr
-from meshkit.cells import Block, Cells
+from meshkit.cells import Cells
 from meshkit.celltypes import Template, cell_type
 from meshkit.operators.adjacency import matching_kernels as compiled
 from meshkit.operators.adjacency.sides import need_polyhedra, sides, top_blocks
-from meshkit.operators.adjacency.templates import side_template
+from meshkit.operators.adjacency.templates import known_type
 from meshkit.operators.adjacency.vertex_sets import first_of_each, last_of_each, vertex_set_ids
 from meshkit.operators.kernels import array, over_rows
 
@@ -91,26 +91,28 @@ def side_dtype(n: int) -> torch.dtype:
     return torch.int32 if n <= MOST else torch.int64
 
 
-def one_shape(cells: Cells) -> tuple[Block, Template] | None:
-    """The block and its template of sides, where all cells are of one shape that has kernels.
+def one_shape(cells: Cells) -> tuple[Tensor, Template] | None:
+    """Points [n_cells, k] and template of sides, where all cells are of one shape with kernels.
 
     These are tetrahedra, hexahedra, triangles and quads, also of high order.
 
     Raises:
         MeshError: as `sides`.
     """
-    blocks = top_blocks(cells)
-    if len(blocks) != 1 or len(blocks[0].ids) != len(cells):
+    number = cells.uniform
+    row = None if number is None else known_type(number, 0)
+    if row is None or number is None or row.faces not in _HAVE_KERNELS:
         return None
-    template = side_template(blocks[0].type, blocks[0].connectivity.shape[1])
-    return (blocks[0], template) if template in _HAVE_KERNELS else None
+    if row.size is None or not compiled.all_of_size(array(cells.offsets), row.size):
+        top_blocks(cells)  # says which cell is of a wrong size
+        return None
+    return cells.connectivity.view(-1, row.size), row.faces
 
 
 _HAVE_KERNELS: Final = {
     cell_type(name).faces for name in ("tetra", "hexahedron", "triangle", "quad")
 }
 """Each shape costs compiling, so only the common ones have kernels of their own."""
-_PUT: Final = {2: compiled.put_edges, 3: compiled.put_triangles, 4: compiled.put_quads}
 
 
 def paired_by_kernels(cells: Cells) -> Pairing:
@@ -121,20 +123,21 @@ def paired_by_kernels(cells: Cells) -> Pairing:
     shape = one_shape(cells)
     offsets = rings = cell_of = np.zeros(0, np.int64)
     if shape is not None:
-        block, template = shape
-        k, per_cell = block.connectivity.shape[1], len(template)
-        n, width, many = len(block.ids) * per_cell, len(template[0]), False
-        rings = array(block.connectivity).reshape(-1)
-        compiled.count_lows(template)(rings, k, counts)
+        table, template = shape
+        k, per_cell = table.shape[1], len(template)
+        n, width, many = len(table) * per_cell, len(template[0]), False
+        rings = array(table).reshape(-1)
+        count, put = compiled.table_kernels(template)
+        count(rings, k, counts)
         starts = np.cumsum(counts, dtype=np.uint32)
         ends, rows = starts[:-1].copy(), np.empty(n * width, np.uint32)
-        _PUT[width](template)(rings, k, ends, rows)
+        put(rings, k, ends, rows)
     else:
-        table = sides(cells)
-        n, per_cell = len(table), 0
-        longest = int(csr.lengths_of(table.offsets).max()) if n else 0
+        every = sides(cells)
+        n, per_cell = len(every), 0
+        longest = int(csr.lengths_of(every.offsets).max()) if n else 0
         width, many = min(max(longest, need_dim_points(cells.dim)), 4), longest > 4
-        offsets, rings, cell_of = array(table.offsets), array(table.connectivity), array(table.cell)
+        offsets, rings, cell_of = array(every.offsets), array(every.connectivity), array(every.cell)
         compiled.count_lows_of_rings(offsets, rings, counts)
         starts = np.cumsum(counts, dtype=np.uint32)
         ends, rows = starts[:-1].copy(), np.empty(n * width, np.uint32)
