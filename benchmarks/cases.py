@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import torch
+from torch import Tensor
 
 from meshkit import Mesh, make_mesh
 
@@ -21,6 +22,20 @@ _TETS = [
 
 def tets(n: int) -> Mesh:
     """6 n^3 tets in the unit cube, int32 ids, a float32 scalar and vector on the points."""
+    points, cubes = _lattice(n)
+    cells = cubes[:, torch.tensor(_TETS)].reshape(-1, 4)
+    values = points.sin().float()
+    return make_mesh(points, cells, point_data={"p": values[:, 0].clone(), "U": values})
+
+
+def hexes(n: int) -> Mesh:
+    """n^3 hexahedra in the unit cube, int32 ids."""
+    points, cubes = _lattice(n)
+    return make_mesh(points, cubes, types="hexahedron")
+
+
+def _lattice(n: int) -> tuple[Tensor, Tensor]:
+    """The points of n^3 cubes and the corners of each, int32 [n^3, 8]."""
     axis = torch.linspace(0, 1, n + 1, dtype=torch.float64)
     points = torch.cartesian_prod(axis, axis, axis)
     at = torch.arange((n + 1) ** 3, dtype=torch.int32).reshape(n + 1, n + 1, n + 1)
@@ -29,7 +44,18 @@ def tets(n: int) -> Mesh:
     corners = [
         at[ends[i], ends[j], ends[k]].reshape(-1) for k, (i, j) in itertools.product((0, 1), ring)
     ]
-    cubes = torch.stack(corners, 1)
-    cells = cubes[:, torch.tensor(_TETS)].reshape(-1, 4)
-    values = points.sin().float()
-    return make_mesh(points, cells, point_data={"p": values[:, 0].clone(), "U": values})
+    return points, torch.stack(corners, 1)
+
+
+def with_ids(mesh: Mesh, dtype: torch.dtype) -> Mesh:
+    """The same with ids of another dtype."""
+    cells = mesh.cells.apply(lambda x: x if x.dtype == torch.uint8 else x.to(dtype))
+    return mesh.replace(cells=cells)
+
+
+def permuted(mesh: Mesh) -> Mesh:
+    """The same with points and cells at random places, and without fields."""
+    seeded = torch.Generator().manual_seed(0)
+    new = torch.randperm(mesh.n_points, generator=seeded)
+    cells = mesh.cells.renumbered(new).take(torch.randperm(mesh.n_cells, generator=seeded))
+    return make_mesh(mesh.points[torch.argsort(new)], cells)
