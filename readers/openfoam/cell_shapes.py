@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from meshkit.cells import Cells, Polyhedra
 from meshkit.celltypes import CELL_TYPES, POLYHEDRON, cell_type
 from meshkit.operators.kernels import kernel
+from meshkit.readers.openfoam.memory import room
 
 Array = NDArray[Any]
 
@@ -61,21 +62,24 @@ def cells_of_faces(
     starts = np.zeros(n_cells + 1, ids)
     _count_sides(one, other, starts)
     np.cumsum(starts, out=starts)
-    of_cell = np.empty(int(starts[-1]), ids)
+    of_cell = room(int(starts[-1]), ids)
     _list_sides(one, other, starts[:-1].copy(), of_cell)
     types = np.empty(n_cells, np.uint8)
     sizes = np.zeros((3, n_cells + 1), ids)
-    seen = np.full(n_points, -1, ids)
     shared = (at, ring, one, starts, of_cell, _FACES, _EDGES, types)
-    _classify(*shared, sizes, seen)
-    solids = np.flatnonzero(types == POLYHEDRON)
-    ends = np.cumsum(sizes[0], dtype=ids)
-    points = np.empty(int(ends[-1]), ids)
-    poly_faces = np.concatenate([[0], np.cumsum(sizes[1, 1:][solids])]).astype(ids)
-    ring_offsets = np.zeros(int(poly_faces[-1]) + 1, ids)
-    poly_rings = np.empty(int(sizes[2].sum()), ids)
-    seen.fill(-1)
-    _fill(*shared, ends, points, seen, ring_offsets, poly_rings)
+    seen = room(n_points, ids)
+    for counted in (seen[:0], seen):
+        _classify(*shared, sizes, counted)
+        solids = np.flatnonzero(types == POLYHEDRON)
+        ends = np.cumsum(sizes[0], dtype=ids)
+        points = room(int(ends[-1]), ids)
+        poly_faces = np.concatenate([[0], np.cumsum(sizes[1, 1:][solids])]).astype(ids)
+        ring_offsets = np.zeros(int(poly_faces[-1]) + 1, ids)
+        poly_rings = room(int(sizes[2].sum()), ids)
+        seen.fill(-1)
+        if _fill(*shared, ends, points, seen, ring_offsets, poly_rings):
+            break
+        seen.fill(-1)
     polyhedra = None
     if len(solids):
         polyhedra = Polyhedra(*map(torch.from_numpy, (poly_faces, ring_offsets, poly_rings)))
@@ -110,7 +114,8 @@ def _beyond(ring: Array, a: int, b: int) -> int:
     n = len(ring)
     for i in range(n):
         if ring[i] == a:
-            before, after = int(ring[(i + n - 1) % n]), int(ring[(i + 1) % n])
+            before = int(ring[i - 1 if i > 0 else n - 1])
+            after = int(ring[i + 1 if i + 1 < n else 0])
             if before == b:
                 return after
             if after == b:
@@ -152,11 +157,11 @@ def _shape(
     face = mine[base]
     begin = offsets[face]
     for i in range(width):
-        j = i if owner[face] != cell else (width - i) % width
+        j = i if owner[face] != cell or i == 0 else width - i
         corners[i] = rings[begin + j]
     size = width
     for i in range(width):
-        a, b = corners[i], corners[(i + 1) % width]
+        a, b = corners[i], corners[i + 1 if i + 1 < width else 0]
         top = -1
         for k in range(n):
             if k != base:
@@ -203,7 +208,9 @@ def _classify(
 ) -> None:  # fmt: skip
     """The type of each cell; how many points it lists, and as a polyhedron faces and their points.
 
-    Column c + 1 of `sizes` is of cell c.
+    Column c + 1 of `sizes` is of cell c. Without `seen` the points of a polyhedron are not counted
+    but follow from its faces and edges by Euler's formula, which holds where its surface is closed
+    and has no holes.
     """
     corners = np.empty(8, rings.dtype)
     for cell in range(len(types)):
@@ -214,13 +221,17 @@ def _classify(
             sizes[0, cell + 1] = (4, 8, 6, 5)[row]
             continue
         types[cell] = 42
-        distinct, total = 0, 0
+        total = 0
         for face in mine:
-            for i in range(offsets[face], offsets[face + 1]):
-                total += 1
-                if seen[rings[i]] != cell:
-                    seen[rings[i]] = cell
-                    distinct += 1
+            total += offsets[face + 1] - offsets[face]
+        distinct = max(total // 2 - len(mine) + 2, 0)
+        if len(seen) > 0:
+            distinct = 0
+            for face in mine:
+                for i in range(offsets[face], offsets[face + 1]):
+                    if seen[rings[i]] != cell:
+                        seen[rings[i]] = cell
+                        distinct += 1
         sizes[0, cell + 1] = distinct
         sizes[1, cell + 1] = len(mine)
         sizes[2, cell + 1] = total
@@ -231,8 +242,11 @@ def _fill(
     offsets: Array, rings: Array, owner: Array, starts: Array, sides: Array, faces: Array,
     edges: Array, types: Array, ends: Array, points: Array, seen: Array, ring_offsets: Array,
     poly_rings: Array,
-) -> None:  # fmt: skip
-    """Points of all cells, and the rings of polyhedra seen from outside."""
+) -> bool:  # fmt: skip
+    """Points of all cells, and the rings of polyhedra seen from outside.
+
+    False, and nothing of use is filled in, where a polyhedron has not as many points as `ends` say.
+    """
     corners = np.empty(8, rings.dtype)
     ring, at = 0, 0
     for cell in range(len(types)):
@@ -243,16 +257,29 @@ def _fill(
             for i in range(ends[cell + 1] - out):
                 points[out + i] = corners[i]
             continue
+        first = at
         for face in mine:
-            begin, size = offsets[face], offsets[face + 1] - offsets[face]
-            outward = owner[face] == cell
-            for i in range(size):
-                point = rings[begin + (i if outward else (size - i) % size)]
-                poly_rings[at] = point
+            begin, end = offsets[face], offsets[face + 1]
+            if owner[face] == cell:
+                for i in range(begin, end):
+                    poly_rings[at] = rings[i]
+                    at += 1
+            elif end > begin:
+                poly_rings[at] = rings[begin]
                 at += 1
-                if seen[point] != cell:
-                    seen[point] = cell
-                    points[out] = point
-                    out += 1
+                for i in range(end - 1, begin, -1):
+                    poly_rings[at] = rings[i]
+                    at += 1
             ring += 1
             ring_offsets[ring] = at
+        for i in range(first, at):
+            point = poly_rings[i]
+            if seen[point] != cell:
+                seen[point] = cell
+                if out == ends[cell + 1]:
+                    return False
+                points[out] = point
+                out += 1
+        if out != ends[cell + 1]:
+            return False
+    return True

@@ -97,7 +97,7 @@ def _rings(scanner: Scanner, text: bytes) -> tuple[Array, Array]:
     """How many points each face of a text has, and which."""
     from meshkit.readers.ascii_numbers import BadNumber, parsed
 
-    words, bad = words_in_rows(text)
+    words, bad = words_in_rows(text, 1)
     flat: NDArray[Any] = np.zeros(0, np.int32)
     try:
         if not bad:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from meshkit.readers.ascii_numbers import BadNumber, parsed
 from meshkit.readers.openfoam.header import Encoding
+from meshkit.readers.openfoam.memory import room
 from meshkit.readers.openfoam.scanner import Scanner
 
 Array = NDArray[Any]
@@ -127,7 +128,7 @@ def _bytes(scanner: Scanner, encoding: Encoding, kind: str, count: int) -> Array
     if kind == "label" and dtype.itemsize == 8:
         rows = _narrowed(scanner, dtype, count)
     else:
-        rows = np.empty(_shape(kind, count), dtype)
+        rows = room(_shape(kind, count), dtype)
         _fill(scanner, rows, begun, kind)
     end_of_bytes(scanner, count, kind)
     if not dtype.isnative:
@@ -160,7 +161,7 @@ def _fill(scanner: Scanner, rows: Array, begun: str, kind: str) -> None:
 def _narrowed(scanner: Scanner, dtype: np.dtype[Any], count: int) -> Array:
     """64-bit labels, in windows so that int32 ones never need twice the memory."""
     begun = scanner.place()
-    out = np.empty(count, np.int32)
+    out = room(count, np.int32)
     for low in range(0, count, _WINDOW):
         part = np.empty(min(_WINDOW, count - low), dtype)
         _fill(scanner, part, begun, "label")
@@ -281,27 +282,43 @@ def _so_many(total: int, last: bool) -> str:
 
 def need_even_rows(scanner: Scanner, text: bytes, width: int, kind: str) -> None:
     """Refuse rows in parentheses that do not all have this many numbers."""
-    sizes, bad = words_in_rows(text)
+    sizes, bad = words_in_rows(text, 0)
     wrong = np.flatnonzero(sizes != width) if not bad else np.zeros(1, np.int64)
     if bad or len(wrong):
         ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 41)
         at = int(ends[wrong[0]]) if len(ends) > wrong[0] else 0
         line = scanner.line + text.count(b"\n", 0, at)
-        said = "parentheses that do not pair up" if bad else f"{int(sizes[wrong[0]])} numbers"
+        said = (
+            "words beside it, or parentheses that do not pair up"
+            if bad
+            else f"{int(sizes[wrong[0]])} numbers"
+        )
         raise scanner.error(
             f"a {kind} has {said}", place=f"line {line}", expected=f"({width} numbers)"
         )
 
 
-def words_in_rows(text: bytes) -> tuple[NDArray[np.int64], bool]:
-    """How many words each "...(...)" has up to its ")", and whether parentheses do not pair up."""
+def words_in_rows(text: bytes, before: int) -> tuple[NDArray[np.int64], bool]:
+    """How many words each "n(...)" has up to its ")".
+
+    Args:
+        text: rows, and nothing behind the last.
+        before: how many words stand before each "(".
+
+    Returns:
+        The counts, and whether parentheses do not pair up or other words stand between.
+    """
     raw = np.frombuffer(text, np.uint8)
     opens, closes = np.flatnonzero(raw == 40), np.flatnonzero(raw == 41)
     if len(opens) != len(closes):
         return np.zeros(0, np.int64), True
     bad = bool((opens > closes).any() or (opens[1:] < closes[:-1]).any())
     begins = np.flatnonzero(starts_of_words(text.translate(_BLANKS)))
-    return np.diff(np.searchsorted(begins, closes), prepend=0), bad
+    ends = np.searchsorted(begins, closes)
+    sizes = np.diff(ends, prepend=0)
+    inside = ends - np.searchsorted(begins, opens)
+    bad = bad or bool((sizes - inside != before).any()) or len(begins) != ends[-1:].sum()
+    return sizes, bad
 
 
 def rows_of_text(scanner: Scanner, *, compound: bool, kind: str) -> Iterator[tuple[bytes, bool]]:

@@ -57,9 +57,21 @@ def damaged(data: bytes, seed: int) -> bytes:
 
 
 def _victim(copy: Path, parts: tuple[Path, ...], seed: int) -> Path:
-    """Which file is damaged: the one that is read, or in half of the cases one that it names."""
+    """Which file is damaged: the one that is read, or in half of the cases one that it names.
+
+    A file that only marks its directory is empty: then always another one.
+    """
     rng = random.Random(seed)
-    return rng.choice(parts) if parts and rng.random() < 0.5 else copy
+    others = parts and (copy.stat().st_size == 0 or rng.random() < 0.5)
+    return rng.choice(parts) if others else copy
+
+
+def _beside(copy: Path) -> tuple[Path, ...]:
+    """The other files that a mesh is read from."""
+    found: list[Path] = []
+    for part in parts_of(copy):
+        found += sorted(p for p in part.rglob("*") if p.is_file()) if part.is_dir() else [part]
+    return tuple(p for p in found if p != copy)
 
 
 @dataclass(frozen=True)
@@ -109,7 +121,7 @@ def survive(batch: Batch) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=path.parent.parent) as folder:
         # Beside the files that this one may name: copies, for links that lead away are refused.
         copy = shutil.copytree(path.parent, Path(folder) / "beside") / path.name
-        parts = parts_of(copy)
+        parts = _beside(copy)
         for seed in batch.seeds:
             if path.is_dir():
                 may_differ = damage_store(copy, seed, damaged)

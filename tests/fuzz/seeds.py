@@ -329,6 +329,28 @@ def _zarr(folder: Path, suffix: str) -> Seeds:
     yield path
 
 
+def _foam(folder: Path, suffix: str) -> Seeds:
+    """Cases in text, bytes and gzip, decomposed, collated and of two regions."""
+    from tests.readers.openfoam.case_writer import Style, write_case, write_decomposed
+    from tests.readers.openfoam.example_mesh import example, fields
+
+    mesh = example()
+    times = {"0": fields(mesh, 1)[:4]}
+    ranks = [cell % 2 for cell in range(max(mesh.owner) + 1)]
+    text, binary = Style(), Style(binary=True)
+    write_case(folder / "text", mesh, times, text)
+    write_case(folder / "bytes", mesh, times, Style(binary=True, label=64, minus_ones=True))
+    write_case(folder / "plain", mesh, times, Style(binary=True, scalar=32, compact=False))
+    write_case(folder / "packed", mesh, times, Style(packed=True))
+    write_decomposed(folder / "ranks", mesh, times, ranks, text)
+    write_decomposed(folder / "collated", mesh, times, ranks, binary, collated=True)
+    for region in ("air", "wall"):
+        write_case(folder / "regions", mesh, times, text, region=region)
+    for case in sorted(folder.iterdir()):
+        (case / f"case{suffix}").touch()
+        yield case / f"case{suffix}"
+
+
 def _xml(ours: Callable[[], Mesh] | None, *makers: Callable[[], Any]) -> Maker:
     def seeds(folder: Path, suffix: str) -> Seeds:
         if ours is not None:
@@ -359,6 +381,7 @@ SEEDS: dict[str, Maker] = {
     ".glb": _gltf,
     ".msh": _msh,
     ".zarr": _zarr,
+    ".foam": _foam,
     ".npz": lambda folder, suffix: written(
         folder,
         suffix,
