@@ -36,11 +36,14 @@ def listing(folder: Path) -> dict[str, bytes]:
 # --- the table -----------------------------------------------------------------------------------
 
 
-def test_no_two_formats_share_a_name_or_a_suffix() -> None:
-    names = [row.name for row in FORMATS]
-    suffixes = [suffix for row in (*FORMATS, formats.FALLBACK) for suffix in row.suffixes]
+def test_no_two_formats_share_a_name_or_a_suffix_that_content_does_not_tell_apart() -> None:
+    rows = (*FORMATS, formats.FALLBACK)
+    names = [row.name for row in rows]
+    suffixes = [suffix for row in rows for suffix in row.suffixes]
     assert len(names) == len(set(names))
-    assert len(suffixes) == len(set(suffixes))
+    for suffix in {suffix for suffix in suffixes if suffixes.count(suffix) > 1}:
+        assert all(row.sniffer for row in rows if suffix in row.suffixes), suffix
+    assert all(len(row.suffixes) == len(set(row.suffixes)) for row in rows)
     assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from meshkit.cells import Cells, Polyhedra
 from meshkit.errors import MeshError, WriteError
 from meshkit.faces import Faces
+from meshkit.info import Grid, MeshInfo
 from meshkit.mesh import Mesh
 from meshkit.operators.soundness.structure import need_structure
 from meshkit.readers.formats import FORMATS
@@ -142,8 +144,8 @@ def test_sparse_tensors_are_refused(suffix: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["vtu", "vtm", "vtk", "vtp"])
 def test_what_json_cannot_say_is_refused(suffix: str, tmp_path: Path) -> None:
-    region = Region("r", "point", [0], kind=object())  # type: ignore[arg-type]
-    mesh = square_triangles().replace(regions=[region])
+    grid = Grid((np.int64(4),))  # type: ignore[arg-type]
+    mesh = square_triangles().replace(info=MeshInfo(grid=grid))
     with pytest.raises(WriteError, match=r"info or a region holds what JSON cannot: Object of ty"):
         write(mesh, tmp_path / f"it.{suffix}")
     assert list(tmp_path.iterdir()) == []
