@@ -105,6 +105,19 @@ def _vtkhdf(path: Path) -> Sizes:
         return int(group["NumberOfPoints"][0]), cells
 
 
+def _msh(path: Path) -> Sizes:
+    """Elements that no cell is for go, so only nodes are held to their count."""
+    data = path.read_bytes()
+    head = re.search(rb"\$MeshFormat\s+(\S+) (\d) (\d)\s", data)
+    begin = re.search(rb"\$Nodes\r?\n", data)
+    if head is None or begin is None:
+        return UNKNOWN
+    if head[1] == b"4.1" and head[2] == b"1":
+        said = data[begin.end() + 8 : begin.end() + 16]
+        return int.from_bytes(said, "little" if data[head.end()] == 1 else "big"), None
+    return int(data[begin.end() : begin.end() + 80].split()[head[1] == b"4.1"]), None
+
+
 FINDERS: Final[dict[str, Callable[[Path], Sizes]]] = {
     ".vtu": _vtu,
     ".vtp": _vtp,
@@ -113,6 +126,7 @@ FINDERS: Final[dict[str, Callable[[Path], Sizes]]] = {
     ".ply": _ply,
     ".stl": _stl,
     ".off": _off,
+    ".msh": _msh,
     ".vtkhdf": _vtkhdf,
 }
 """By suffix, how it is found."""
