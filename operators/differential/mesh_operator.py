@@ -14,7 +14,7 @@ from meshkit.operators.differential.composition import LinearMap
 from meshkit.operators.differential.sparse_map import rows_of_pairs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MeshOperator:
     """A linear operator between fields of one mesh, made by `gradient_operator` and its kin.
 
@@ -36,6 +36,13 @@ class MeshOperator:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_lost", torch.nonzero(~self.determined).squeeze(1))
+
+    def __repr__(self) -> str:
+        n = len(self.determined)
+        return (
+            f"MeshOperator({self.name}: {self.takes_on} -> {self.gives_on}, "
+            f"{n - len(self._lost)} rows of {n} determined)"
+        )
 
     @property
     def n_in(self) -> int:
