@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.timing import RUNS, Timed, copy_bandwidth, machine, timed
 
-NAMES = ("reading", "openfoam", "store", "geometry", "measures", "adjacency")
+NAMES = ("reading", "openfoam", "store", "geometry", "measures", "adjacency", "calculus")
 
 
 def table(rows: list[Timed], bandwidth: float) -> str:

@@ -29,9 +29,9 @@ def laplacian(
       and Beltrami. Nothing flows through the boundary, so that boundary points have what a wall
       without flux would give them, not the pointwise Laplacian.
 
-    Both are 0 for linear fields ("fem": inside), and solving a Poisson problem with them is second
-    order in the root mean square on shaken meshes of any cells at a stretch of about 1. The value
-    itself at one cell or point of an irregular mesh does not converge. No two-point
+    Both are 0 for linear fields ("fem": inside), and solving a Poisson problem with them is of
+    order 1.8 to 2 in the root mean square, on shaken meshes of any cells at a stretch of about 1.
+    The value itself at one cell or point of an irregular mesh does not converge. No two-point
     finite-volume scheme converges on tets stretched 1:1000.
 
     Args:

@@ -17,7 +17,7 @@ from meshkit.operators.differential.bands import bands
 from meshkit.operators.differential.forms import Form
 from meshkit.operators.differential.sparse_kernels import GIVEN, NOTHING, OWN_ROW, apply_rows
 from meshkit.operators.differential.sparse_matrix import coo_matrix
-from meshkit.operators.kernels import array, over_rows
+from meshkit.operators.kernels import array, over_rows, unset
 
 Against = Literal["nothing", "own row", "given"]
 _CODES: Final[dict[Against, int]] = {"nothing": NOTHING, "own row": OWN_ROW, "given": GIVEN}
@@ -159,8 +159,10 @@ class SparseMap:
         signs = array(torch.tensor([t[3] for t in terms], dtype=dtype))
         values = array(columns.to(dtype))
         whole = any(p.rows is None for p in self.parts)
-        shape = (units * prod(self.form.gives), self.n_rows)
-        out = torch.empty(shape, dtype=dtype) if whole else torch.zeros(shape, dtype=dtype)
+        outputs = units * prod(self.form.gives)
+        flat = unset(outputs * self.n_rows, dtype) if whole else None
+        out = torch.zeros(outputs, self.n_rows, dtype=dtype) if flat is None else flat
+        out = out.reshape(outputs, self.n_rows)
         for part in sorted(self.parts, key=lambda p: p.rows is not None):
             cols = _unsigned(part.cols)
             none = cols[0, :0] if len(cols) else _unsigned(part.cols.reshape(-1))

@@ -1,0 +1,146 @@
+"""Each method declares its order, and is held to it on refined shaken meshes of every kind.
+
+Errors are root mean squares, weighted by measure. The meshes are shaken up to their boundary, so
+that no quiet layer flatters the coarse ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from meshkit import operators as ops
+from meshkit.mesh import Mesh
+from tests import meshes
+from tests.operators.kinds import KINDS, shaken_throughout
+
+SIZES = {
+    "tets": (5, 10),
+    "hexes": (6, 12),
+    "wedges": (5, 10),
+    "pyramids": (4, 8),
+    "hanging": (4, 8),
+    "agglomerated": (4, 8),
+}
+EIGENVALUE = -(4 + 2.25 - 0.49)
+"""The Laplacian of `field` over the field."""
+
+
+def field(x: Tensor) -> Tensor:
+    return torch.sin(2 * x[:, 0] + 0.3) * torch.cos(1.5 * x[:, 1]) * torch.exp(0.7 * x[:, 2])
+
+
+def slope_of_field(x: Tensor) -> Tensor:
+    at = x.detach().clone().requires_grad_()
+    return torch.autograd.grad(field(at).sum(), at)[0]
+
+
+def rms(error: Tensor, weights: Tensor) -> float:
+    squares = error.reshape(len(error), -1).square().sum(1)
+    return math.sqrt(float((squares * weights).sum() / weights.sum()))
+
+
+def rate(errors: list[float], sizes: tuple[int, int]) -> float:
+    return math.log(errors[0] / errors[1]) / math.log(sizes[1] / sizes[0])
+
+
+@pytest.mark.parametrize(
+    ("on", "method"),
+    [
+        ("cells", "lsq"),
+        ("cells", "green_gauss"),
+        ("cells", "green_gauss_plain"),
+        ("points", "lsq"),
+        ("points", "fem"),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients(kind: str, on: str, method: str) -> None:
+    if method == "fem" and kind != "tets":
+        pytest.skip("for simplices")
+    errors, order = [], 0.0
+    for n in SIZES[kind]:
+        mesh = shaken_throughout(KINDS[kind](n))
+        operator = ops.gradient_operator(mesh, on=on, method=method)
+        cells, points = ops.cell_centroids(mesh), mesh.points
+        given = cells if on == "cells" else points
+        asked = cells if operator.gives_on == "cells" else points
+        weights = ops.cell_measures(mesh)
+        if operator.gives_on == "points":
+            weights = torch.ones(mesh.n_points, dtype=torch.float64)
+        errors.append(rms(operator.apply(field(given)) - slope_of_field(asked), weights))
+        order = operator.order
+    measured = rate(errors, SIZES[kind])
+    assert measured >= order - 0.1, f"{measured:.2f}"
+
+
+def solved(operator: Any, start: Tensor, right: Tensor) -> Tensor:
+    """u with operator(u) = right, by GMRES on the operator itself behind its direct part."""
+    linalg: Any = pytest.importorskip("scipy.sparse.linalg")
+    sparse: Any = pytest.importorskip("scipy.sparse")
+    n = len(start)
+    direct = operator.map.first.matrix().coalesce()
+    row, col = direct.indices().numpy()
+    held = sparse.csr_matrix((direct.values().numpy(), (row, col)), shape=direct.shape)
+    factors = linalg.splu(held[:, :n].tocsc(), permc_spec="MMD_AT_PLUS_A")
+    none = torch.zeros(operator.n_boundary, dtype=torch.float64)
+
+    def product(x: Any) -> Any:
+        given = torch.from_numpy(np.ascontiguousarray(x.reshape(-1)))
+        return operator.apply(given, none).numpy()
+
+    shape = (n, n)
+    found, failed = linalg.gmres(
+        linalg.LinearOperator(shape, matvec=product, dtype=float),
+        right.numpy(),
+        M=linalg.LinearOperator(shape, matvec=factors.solve, dtype=float),
+        rtol=1e-9,
+        restart=60,
+        maxiter=2,
+    )
+    assert failed == 0
+    return torch.from_numpy(found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_poisson_by_finite_volumes(kind: str) -> None:
+    errors, order = [], 0.0
+    for n in SIZES[kind]:
+        mesh: Mesh = shaken_throughout(KINDS[kind](n))
+        at = ops.face_centroids(mesh)[ops.faces(mesh).boundary]
+        known = torch.ones(len(at), dtype=torch.bool)
+        operator = ops.laplacian_operator(mesh, on="cells", boundary=known)
+        exact = field(ops.cell_centroids(mesh))
+        ends = operator.apply(torch.zeros_like(exact), field(at))
+        found = solved(operator, exact, EIGENVALUE * exact - ends)
+        errors.append(rms(found - exact, ops.cell_measures(mesh)))
+        order = operator.order
+    measured = rate(errors, SIZES[kind])
+    assert measured >= order - 0.1, f"{measured:.2f}"
+
+
+def test_poisson_by_finite_elements() -> None:
+    linalg: Any = pytest.importorskip("scipy.sparse.linalg")
+    sparse: Any = pytest.importorskip("scipy.sparse")
+    errors, order, sizes = [], 0.0, (5, 10)
+    for n in sizes:
+        mesh = shaken_throughout(meshes.kuhn_cube(n))
+        operator = ops.laplacian_operator(mesh, on="points")
+        matrix = operator.matrix().coalesce()
+        row, col = matrix.indices().numpy()
+        held = sparse.csr_matrix((matrix.values().numpy(), (row, col)), shape=matrix.shape)
+        x = mesh.points
+        inner = ((x > 1e-12) & (x < 1 - 1e-12)).all(1).numpy()
+        exact = field(x).numpy()
+        right = EIGENVALUE * exact[inner] - held[inner][:, ~inner] @ exact[~inner]
+        found = exact.copy()
+        found[inner] = linalg.spsolve(held[inner][:, inner].tocsc(), right)
+        mass = ops.mass_matrix(mesh, lump=True).coalesce().values()
+        errors.append(rms(torch.from_numpy(found - exact), mass))
+        order = operator.order
+    assert rate(errors, sizes) >= order - 0.1, f"{rate(errors, sizes):.2f}"
