@@ -206,7 +206,7 @@ class Cells(_Topology):
         def count() -> dict[int, int]:
             if len(self) == 0:
                 return {}
-            low, high = (int(x) for x in torch.aminmax(self.types))
+            low, high = _range(self.types)
             if low == high:
                 return {low: len(self)}
             numbers = torch.bincount(self.types.int()).tolist()
@@ -334,3 +334,12 @@ class Cells(_Topology):
             polyhedra = Polyhedra(polyhedra.faces, polyhedra.offsets, ids)
         ids = new[self.connectivity].to(dtype)
         return Cells(self.types, self.offsets, ids, polyhedra, self.degrees)
+
+
+def _range(types: Tensor) -> tuple[int, int]:
+    """The least and the greatest."""
+    if types.device.type == "cpu":  # torch would wake its threads, which costs more than the pass
+        values = types.numpy()
+        return int(values.min()), int(values.max())
+    low, high = torch.aminmax(types)
+    return int(low), int(high)

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+import torch
+
 from meshkit.errors import MeshError, ReadError
 from meshkit.info import Source
 from meshkit.mesh import Mesh
@@ -156,8 +159,13 @@ def _guarded(path: Place) -> Iterator[None]:
 
 def _note_unfinite(mesh: Mesh, ledger: Ledger) -> None:
     """Points that are nowhere are read as they are, and named."""
-    if bool(mesh.points.sum().isfinite()):  # one pass without a mask, nearly always enough
-        return
+    points = mesh.points
+    # One pass without a mask is nearly always enough; numpy's, since torch would wake its threads
+    # for it, which costs more than the sum.
+    if points.dtype in (torch.float32, torch.float64):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(points.detach().numpy().sum()):
+                return
     bad = int((~mesh.points.isfinite()).any(1).sum())
     if bad:
         ledger.kept("points", "not finite", bad, "their coordinates are NaN or infinite")

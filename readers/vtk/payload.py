@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
 from meshkit.readers.ascii_numbers import BadNumber, blank, parsed
-from meshkit.readers.vtk.compression import COMPRESSORS
+from meshkit.readers.vtk.compression import COMPRESSORS, ROOM
 from meshkit.readers.vtk.markup import Element, Markup
 
 Numbers = NDArray[Any]
@@ -45,7 +45,7 @@ TEXT: Final = "String"
 
 # How much text, and how many bytes to be changed, are in work at once: what the caches hold.
 _TEXT_WINDOW: Final = 1 << 20
-_STEP: Final = 1 << 20
+_STEP: Final = 1 << 19
 _CACHED: Final = 1 << 16
 
 Bounds = tuple[int, int]
@@ -256,8 +256,11 @@ class Payload:
         plain = out.dtype == dtype
         target = out.view(np.uint8) if plain else None
 
-        def work(first: int, stop: int) -> Bounds:
-            raw = np.empty(stop - first, np.uint8) if target is None else target[first:stop]
+        def work(first: int, stop: int, spare: Numbers | None = None) -> Bounds:
+            if target is not None:
+                raw = target[first:stop]
+            else:
+                raw = np.empty(stop - first, np.uint8) if spare is None else spare[: stop - first]
             self._decode(blocks, first, raw, place)
             values = raw.view(dtype)
             if swapped:
@@ -278,7 +281,8 @@ class Payload:
         slow = blocks.ends is not None and COMPRESSORS[self._compressor].slow
         threads = min(torch.get_num_threads(), len(spans)) if slow else 1
         if threads <= 1:
-            return [work(*span) for span in spans]
+            spare = np.empty(0 if plain else min(step, blocks.n_bytes), np.uint8)  # stays cached
+            return [work(*span, spare) for span in spans]
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(lambda span: work(*span), spans))
 
@@ -420,23 +424,30 @@ class Payload:
             raise self.markup.error("its data are no base64", place=place)
         return memoryview(raw)[first - 3 * group : stop - 3 * group]
 
+    def _fill(self, stretch: _Stretch, first: int, into: Numbers, place: str) -> None:
+        """Put bytes of data from `first` on into memory, as many as it has."""
+        if stretch.base64:
+            found = self._bytes(stretch, first, first + len(into), place)
+            into[:] = np.frombuffer(found, np.uint8)
+        else:
+            self.markup.data.fill(stretch.start + first, into)
+
     def _decode(self, blocks: _Blocks, first: int, into: Numbers, place: str) -> None:
         """Put bytes from `first` on into memory: as they were before base64 and compression."""
         stop = first + len(into)
         if blocks.ends is None:
-            if not blocks.data.base64:
-                self.markup.data.fill(blocks.data.start + blocks.skip + first, into)
-                return
-            found = self._bytes(blocks.data, blocks.skip + first, blocks.skip + stop, place)
-            into[:] = np.frombuffer(found, np.uint8)
+            self._fill(blocks.data, blocks.skip + first, into, place)
             return
         undo = COMPRESSORS[self._compressor].undo
         low, high = first // blocks.size, -(-stop // blocks.size)
         ends = blocks.ends[low : high + 1].tolist()
-        raw = self._bytes(blocks.data, ends[0], ends[-1], place)
+        # What is in front of a block is another, which has been undone.
+        found = np.empty(ROOM + ends[-1] - ends[0], np.uint8)
+        self._fill(blocks.data, ends[0], found[ROOM:], place)
+        raw, out = memoryview(found.data), memoryview(into.data)
         for i in range(high - low):
-            part = raw[ends[i] - ends[0] : ends[i + 1] - ends[0]]
-            if not undo(part, into[i * blocks.size : (i + 1) * blocks.size]):
+            part = raw[ends[i] - ends[0] : ROOM + ends[i + 1] - ends[0]]
+            if not undo(part, out[i * blocks.size : (i + 1) * blocks.size]):
                 raise self.markup.error(f"block {low + i} does not decompress", place=place)
 
 

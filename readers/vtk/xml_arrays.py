@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
 from meshkit.readers.vtk import VtkArray
-from meshkit.readers.vtk.arrays import ATTRIBUTE_WIDTHS, ATTRIBUTES
+from meshkit.readers.vtk.arrays import ATTRIBUTE_WIDTHS, ATTRIBUTES, descent
 from meshkit.readers.vtk.markup import Element, Markup
 from meshkit.readers.vtk.payload import Payload
 from meshkit.report import Ledger
@@ -226,12 +226,11 @@ class Sections:
         found = self.payload.count(values, of)
         starts = np.zeros(n + 1, self.ids_dtype(offsets, found))
         low, high = self.payload.whole_numbers(offsets, place, starts[1:])
-        if low < 0 or high > found or (starts[1:] < starts[:-1]).any():
+        if low < 0 or high > found or descent(starts) >= 0:
             starts = np.zeros(n + 1, np.int64)  # what is narrow may not say what is wrong
             self.payload.whole_numbers(offsets, place, starts[1:])
-            falls = starts[1:] < starts[:-1]
-            if falls.any():
-                at = int(np.argmax(falls))
+            at = descent(starts)
+            if at >= 0:
                 problem = f"descend at {at}: {starts[at]} to {starts[at + 1]}"
                 raise self.fail(problem, place, "ascending")
         if starts[-1] != found:
