@@ -161,9 +161,7 @@ def test_every_mode_and_compressor_by_header_and_byte_order(
     odd = (list(MAKERS).index(what) + list(MODES).index(mode) + COMPRESSORS.index(compressor)) % 2
     for wide in (False, True):
         ways = [(32, int(wide)), (64, int(not wide))][odd : odd + 1]
-        for file in in_ways(
-            make(wide), tmp_path / f"a.{suffix}", mode, compressor, (size,), ways
-        ):
+        for file in in_ways(make(wide), tmp_path / f"a.{suffix}", mode, compressor, (size,), ways):
             assert_as_vtk(file)
 
 
