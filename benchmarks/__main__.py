@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.timing import RUNS, Timed, copy_bandwidth, machine, timed
 
-NAMES = ("reading", "openfoam", "store", "geometry", "measures", "adjacency", "calculus")
+NAMES = ("reading", "files", "openfoam", "store", "geometry", "measures", "adjacency", "calculus")
 
 
 def table(rows: list[Timed], bandwidth: float) -> str:
@@ -39,19 +39,27 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="keep the table")
     args = parser.parse_args()
     bandwidth = copy_bandwidth()
-    rows = []
+    rows, sections = [], []
     for name in args.names or NAMES:
-        for comparison in import_module(f"benchmarks.{name}").comparisons(args.n):
-            rows.append(timed(comparison))
+        module = import_module(f"benchmarks.{name}")
+        if hasattr(module, "section"):  # measured in processes of their own
+            sections.append(module.section(args.n, bandwidth))
+        else:
+            rows += [timed(comparison) for comparison in module.comparisons(args.n)]
     today = datetime.date.today().isoformat()
     text = (
         f"# {today}: {6 * args.n**3} tets\n\n{machine()}.\nOne thread copies "
         f"{bandwidth / 1e9:.1f} GB/s. Medians of {RUNS}, (least to greatest).\n\n"
-        f"{table(rows, bandwidth)}\n"
+        + "\n".join(([f"{table(rows, bandwidth)}\n"] if rows else []) + sections)
     )
     print(text)
     if args.record:
-        file = Path(__file__).parent / "results" / f"{today}-{6 * args.n**3}-tets.md"
+        file = (
+            Path(__file__).parent
+            / "results"
+            / "-".join((today, *args.names, f"{6 * args.n**3}-tets.md"))
+        )
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
 

@@ -1,17 +1,19 @@
-"""One piece of work in a Python process of its own: its CPU seconds and its peak memory.
+"""Work in a Python process of its own: its CPU seconds and its peak memory.
 
-Run as a script it does the work and prints JSON; `apart` starts it.
+Run as a script it takes statements as JSON, runs them in turn and prints a line of JSON for each.
 """
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 RUNS = 5
@@ -36,25 +38,50 @@ def apart(works: Mapping[str, tuple[str, str]], runs: int = RUNS) -> dict[str, C
     Returns:
         None for what cannot be done here (the library is not installed, or fails).
     """
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in works}
+    found = several({name: Work(before, (work,)) for name, (before, work) in works.items()}, runs)
+    return {name: costs[1] for name, costs in found.items()}
+
+
+@dataclass(frozen=True)
+class Work:
+    """Statements that prepare, statements that are measured after them, and what runs them."""
+
+    before: str
+    works: Sequence[str]
+    python: str = sys.executable
+
+
+def several(works: Mapping[str, Work], runs: int = RUNS) -> dict[str, list[Cost | None]]:
+    """As `apart`, with several works in each process: the cost of what prepares, then of each."""
+    found: dict[str, list[list[dict[str, float] | None]]] = {name: [] for name in works}
     for _ in range(runs):
-        for name, (before, work) in works.items():
+        for name, work in works.items():
             done = subprocess.run(
-                [sys.executable, __file__, before, work],
+                [work.python, __file__],
+                input=json.dumps([work.before, *work.works]),
                 capture_output=True,
                 text=True,
                 check=False,
             )
-            if done.returncode == 0:
-                found[name].append(json.loads(done.stdout.splitlines()[-1]))
+            lines = [x for x in done.stdout.splitlines() if x.startswith('{"cost"')]
+            costs = [json.loads(line)["cost"] for line in lines]
+            # What fails ends the process, and nothing after it has a cost.
+            found[name].append(costs + [None] * (1 + len(work.works) - len(costs)))
     return {
-        name: Cost(
-            *(statistics.median(row[key] for row in rows) for key in ("cpu", "wall", "peak"))
-        )
-        if rows
-        else None
-        for name, rows in found.items()
+        name: [
+            _median([cost for cost in costs if cost is not None])
+            for costs in zip(*rounds, strict=True)
+        ]
+        for name, rounds in found.items()
     }
+
+
+def _median(costs: Sequence[Mapping[str, float]]) -> Cost | None:
+    if not costs:
+        return None
+    return Cost(
+        *(statistics.median(cost[key] for cost in costs) for key in ("cpu", "wall", "peak"))
+    )
 
 
 def _memory(key: str) -> int:
@@ -62,17 +89,22 @@ def _memory(key: str) -> int:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith(key))
 
 
-def _main() -> None:
-    before, work = sys.argv[1:]
-    names: dict[str, object] = {}
-    exec(before, names)
+def _measured(statements: str, names: dict[str, object]) -> dict[str, float]:
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what was let go is no one's spare memory
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")  # the high-water mark of memory starts anew
     resident = _memory("VmRSS:")
     wall, cpu = time.perf_counter(), time.process_time()
-    exec(work, names)
+    exec(statements, names)
     cost = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
-    print(json.dumps(cost | {"peak": _memory("VmHWM:") - resident}))
+    return cost | {"peak": _memory("VmHWM:") - resident}
+
+
+def _main() -> None:
+    names: dict[str, object] = {}
+    for statements in json.load(sys.stdin):
+        sys.stdout.write("\n" + json.dumps({"cost": _measured(statements, names)}) + "\n")
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,22 +1,21 @@
 """VTU through each library in processes of their own: CPU seconds and peak memory; imports.
 
-Not run with the others: `python -m benchmarks.files [--record]` takes some minutes.
+physicsnemo may need a Python of its own: MESHKIT_PEER_PYTHON names it.
 """
 
 from __future__ import annotations
 
-import argparse
-import datetime
+import os
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.apart import Cost, apart
+from benchmarks.apart import RUNS, Cost, Work, several
 from benchmarks.cases import tets
-from benchmarks.timing import copy_bandwidth, machine
 
 # Mode, compressor, whether appended data are in base64: as vtk's writer takes them.
 ENCODINGS = {
@@ -27,36 +26,35 @@ ENCODINGS = {
     "base64 zlib inline": (1, 1, 0),
     "ascii": (0, 0, 0),
 }
-_SMALL = "import pathlib; small = pathlib.Path({folder!r}) / 'small.vtu'\n"
-READERS = {
-    "meshkit": ("import meshkit\nmeshkit.read(small)", "meshkit.read({file!r})"),
-    "pyvista": ("import pyvista\npyvista.read(small)", "pyvista.read({file!r})"),
-    "meshio": ("import meshio\nmeshio.read(small)", "meshio.read({file!r})"),
-    "physicsnemo": (
-        "import torch\nfor op in ('nms', 'qnms'):\n"
-        "    torch.library.define('torchvision::' + op, '(Tensor x) -> Tensor')\n"
-        "import pyvista\nfrom physicsnemo.mesh.io import from_pyvista\n"
-        "from_pyvista(pyvista.read(small))",
-        "from_pyvista(pyvista.read({file!r}))",
-    ),
-}
-WRITERS = {
-    "meshkit": ("mesh = meshkit.read({file!r})", "meshkit.write(mesh, {out!r})"),
-    "pyvista": ("mesh = pyvista.read({file!r})", "mesh.save({out!r})"),
-    "meshio": (
-        "mesh = meshio.read({file!r})",
-        "mesh.write({out!r}, compression=None)",
-    ),
-}
+_TORCHVISION = (
+    "import torch\nfor op in ('nms', 'qnms'):\n"  # a torch for the CPU alone lacks them
+    "    torch.library.define('torchvision::' + op, '(Tensor x) -> Tensor')\n"
+)
 IMPORTS = {
-    "meshkit.Mesh": "import meshkit; meshkit.Mesh",
+    "meshkit": "import meshkit\nmeshkit.Mesh",
+    "pyvista": "import pyvista",
+    "meshio": "import meshio",
+    "physicsnemo": f"{_TORCHVISION}import pyvista\nfrom physicsnemo.mesh.io import from_pyvista",
+}
+READ = {
+    "meshkit": "mesh = meshkit.read({file!r})",
+    "pyvista": "mesh = pyvista.read({file!r})",
+    "meshio": "mesh = meshio.read({file!r})",
+    "physicsnemo": "mesh = from_pyvista(pyvista.read({file!r}))",
+}
+WRITE = {
+    "meshkit": "meshkit.write(mesh, {out!r})",
+    "pyvista": "mesh.save({out!r})",
+    "meshio": "mesh.write({out!r}, compression=None)",
+}
+FIXED = {
     "torch and tensordict": "import torch, tensordict",
     "meshkit --help": "import runpy, sys; sys.argv = ['meshkit', '--help']\n"
     "try: runpy.run_module('meshkit', run_name='__main__')\nexcept SystemExit: pass",
-    "pyvista": "import pyvista",
-    "meshio": "import meshio",
-    "physicsnemo.mesh": READERS["physicsnemo"][0].rpartition("\n")[0],
 }
+CANNOT = {("meshio", "lz4")}
+PEER_PYTHON = "MESHKIT_PEER_PYTHON"
+"""The variable that names the Python that has physicsnemo, where it is another."""
 
 
 def save(dataset: Any, file: Path, encoding: str) -> None:
@@ -95,46 +93,67 @@ def foreign(n: int) -> Any:
     return dataset
 
 
-def rows(n: int, runs: int) -> Iterator[tuple[str, Mapping[str, Cost | None], int]]:
-    """Name of the work, what it costs each library, and the bytes that must be moved."""
+def costs(n: int) -> Iterator[tuple[str, int, dict[str, Cost | None]]]:
+    """Name of the work, the bytes of its file, and what it costs each library."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        foreign(2).save(folder / "small.vtu")
+        little = foreign(2)
+        small = {encoding: folder / f"small {encoding}.vtu" for encoding in ENCODINGS}
+        for encoding, file in small.items():
+            save(little, file, encoding)
         dataset = foreign(n)
-        small = _SMALL.format(folder=made)
-        for encoding in ENCODINGS:
-            file = folder / "large.vtu"
+        files = {encoding: folder / f"{encoding}.vtu" for encoding in ENCODINGS}
+        for encoding, file in files.items():
             save(dataset, file, encoding)
-            works = {
-                name: (small + before, work.format(file=str(file)))
-                for name, (before, work) in READERS.items()
+        works = {}
+        for name, read in READ.items():
+            can = [encoding for encoding in ENCODINGS if (name, encoding) not in CANNOT]
+            out = str(folder / f"{name}.vtu")
+            warm = [read.format(file=str(small[encoding])) for encoding in can]
+            warm += [WRITE[name].format(out=out)] if name in WRITE else []
+            # Disks are not measured: each file is in the cache when its turn comes.
+            warm += [
+                f"with open({str(file)!r}, 'rb') as f:\n    while f.read(1 << 24): pass"
+                for file in files.values()
+            ]
+            steps = ["\n".join(warm)]
+            # The mesh of the file before is let go first, so that memory is that of one.
+            steps += [
+                f"{read.format(file=str(file))}\ndel mesh" if encoding in can else "pass"
+                for encoding, file in files.items()
+            ]
+            steps += [read.format(file=str(files["raw"]))]
+            if name in WRITE:
+                steps += [WRITE[name].format(out=out)]
+            python = os.environ.get(PEER_PYTHON, sys.executable)
+            python = python if name == "physicsnemo" else sys.executable
+            works[name] = Work(IMPORTS[name], steps, python)
+        found = several(works)
+        size = files["raw"].stat().st_size
+        for i, (encoding, file) in enumerate(files.items()):
+            read_costs = {
+                name: None if (name, encoding) in CANNOT else row[2 + i]
+                for name, row in found.items()
             }
-            yield f"read {encoding}", apart(works, runs), file.stat().st_size
-        save(dataset, file, "raw")
-        works = {
-            name: (
-                f"{small}{READERS[name][0]}\n{before.format(file=str(file))}",
-                work.format(out=str(folder / f"{name}.vtu")),
-            )
-            for name, (before, work) in WRITERS.items()
-        }
-        yield "write, as each does by default", apart(works, runs), file.stat().st_size
-    for name, statement in IMPORTS.items():
-        yield f"import {name}", apart({name: ("", statement)}, runs), 0
+            yield f"read {encoding}", file.stat().st_size, read_costs
+        writes = {name: found[name][-1] for name in WRITE}
+        yield "write, as each does by default", size, writes
+        yield "import", 0, {name: row[0] for name, row in found.items()}
+    for name, row in several({k: Work(v, ()) for k, v in FIXED.items()}).items():
+        yield f"import {name}", 0, {"": row[0]}
 
 
-def table(n: int, runs: int) -> str:
+def section(n: int, bandwidth: float) -> str:
     """Markdown."""
-    bandwidth = copy_bandwidth()
     lines = [
         "| work | bytes of file | floor, CPU ms | library | CPU ms | wall ms | peak MB "
         "| CPU and memory, as a multiple of meshkit's |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for name, costs, size in rows(n, runs):
-        ours = costs.get("meshkit")
+    for name, size, found in costs(n):
+        ours = found.get("meshkit")
         floor = f"{2 * size / bandwidth * 1e3:.0f}" if size else ""
-        for library, cost in costs.items():
+        for library, cost in found.items():
             if cost is None:
                 lines.append(f"| {name} | | | {library} | fails or is not installed | | | |")
                 continue
@@ -144,28 +163,10 @@ def table(n: int, runs: int) -> str:
                 f"| {cost.wall * 1e3:.0f} | {cost.peak / 1e6:.0f} | {ratio} |"
             )
     return (
-        f"{machine()}. One thread copies {bandwidth / 1e9:.1f} GB/s (read and written bytes).\n"
-        f"Medians of {runs} fresh processes each, all libraries in turn, after a small file was "
-        f"read once; {6 * n**3} tets, ids of 64 bits, 3 point and 3 cell fields. Peak: growth of "
-        "the resident memory.\n\n" + "\n".join(lines) + "\n"
+        "## VTU files and imports\n\n"
+        f"Medians of {RUNS} fresh processes a library, in turn. Each imports, reads and writes "
+        f"small files, then reads each large one from the file cache; {6 * n**3} tets, "
+        "ids of 64 bits, 3 point and 3 cell fields. Peak: growth of the resident memory.\n\n"
+        + "\n".join(lines)
+        + "\n"
     )
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-n", type=int, default=55, help="6 n^3 tets (default %(default)s)")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--record", action="store_true", help="keep the table")
-    args = parser.parse_args()
-    today = datetime.date.today().isoformat()
-    text = f"# {today}: VTU files and imports\n\n{table(args.n, args.runs)}"
-    print(text)
-    if args.record:
-        file = Path(__file__).parent / "results" / f"{today}-vtu.md"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
