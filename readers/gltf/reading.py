@@ -42,10 +42,7 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     scene = Scene(document, ledger)
     scene.walk()
     _count_rest(scene, ledger)
-    try:
-        return assembled(scene)
-    except RecursionError:
-        raise document.fail("extras", "nested too deep", "at most some hundred levels") from None
+    return assembled(scene)
 
 
 def _judge_extensions(document: Document, ledger: Ledger) -> None:
