@@ -269,14 +269,15 @@ class Payload:
                 out[first // dtype.itemsize : stop // dtype.itemsize] = values
             return (int(values.min()), int(values.max())) if bounded else (0, 0)
 
+        if blocks.n_bytes == 0:  # where there are no blocks, their size may be 0
+            return []
         step = blocks.n_bytes
         if blocks.ends is not None:  # as many blocks as make whole values, and some more
             step = blocks.size * dtype.itemsize * max(_STEP // (blocks.size * dtype.itemsize), 1)
         elif blocks.data.base64 or swapped or bounded or not plain:
             step = _STEP
         spans = [
-            (first, min(first + step, blocks.n_bytes))
-            for first in range(0, blocks.n_bytes, max(step, 1))
+            (first, min(first + step, blocks.n_bytes)) for first in range(0, blocks.n_bytes, step)
         ]
         slow = blocks.ends is not None and COMPRESSORS[self._compressor].slow
         threads = min(torch.get_num_threads(), len(spans)) if slow else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import zlib
 from collections.abc import Callable, Sequence
@@ -361,3 +362,20 @@ def test_bytes_are_found_across_windows(tmp_path: Path, monkeypatch: pytest.Monk
         assert found.rfind(b"needle", 0) == 10006
         assert found.rfind(b"needle", 0, 10011) == 5000
         assert found.rfind(b"needle", 5001, 10011) == -1
+
+
+def test_no_blocks_of_size_zero_are_an_empty_array(tmp_path: Path) -> None:
+    nothing = base64.b64encode(bytes(12)).decode()  # 0 blocks of size 0, the last of 0
+    arrays = "".join(
+        f'<DataArray type="{kind}" Name="{name}" format="binary">{nothing}</DataArray>'
+        for kind, name in (("Int64", "connectivity"), ("Int64", "offsets"), ("UInt8", "types"))
+    )
+    (tmp_path / "it.vtu").write_text(
+        '<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian" '
+        'header_type="UInt32" compressor="vtkZLibDataCompressor"><UnstructuredGrid>'
+        '<Piece NumberOfPoints="1" NumberOfCells="0"><Points><DataArray type="Float64" '
+        'NumberOfComponents="3" format="ascii">1 2 3</DataArray></Points>'
+        f"<Cells>{arrays}</Cells></Piece></UnstructuredGrid></VTKFile>"
+    )
+    mesh = read(tmp_path / "it.vtu")
+    assert (mesh.n_points, mesh.n_cells) == (1, 0)
