@@ -1,0 +1,156 @@
+"""Area vectors, areas and centroids of rings of any size in one pass, compiled.
+
+The same parts as the torch code of `fan`, which has their derivatives; the tests hold one against
+the other. Sums are float64 about a point of the ring, whatever the dtype of the points.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from meshkit.operators.kernels import Array, array, kernel, over_rows
+
+
+def ring_geometry(
+    points: Tensor, offsets: Tensor, ids: Tensor, *wanted: str, unit: bool = False
+) -> dict[str, Tensor]:
+    """What is wanted of rings, in the dtype of the points, without derivatives.
+
+    Args:
+        points: [n_points, 3], on the CPU.
+        offsets, ids: the rings, int [n + 1] and int [..], ids in range.
+        wanted: "vectors" [n, 3], the area vectors; "areas" [n], of the fans; "middles" [n, 3], the
+            vertex means; "apart" [n, 3], the centroids relative to these; "centroids" [n, 3].
+            A ring without points has zero vector and area, else NaN.
+        unit: vectors of length 1, NaN where they are rounding beside the ring; nothing else then.
+    """
+    n = len(offsets) - 1
+    dtype = array(points[:0]).dtype
+    columns = {"vectors": 3, "areas": 1, "middles": 3, "apart": 3, "centroids": 3}
+    out = {k: np.empty((n if k in wanted else 0, c), dtype) for k, c in columns.items()}
+    rings = (array(points.double()), array(offsets), array(ids), torch.finfo(points.dtype).eps)
+    if wanted == ("vectors",):
+        over_rows(_vectors, n, *rings, unit, out["vectors"])
+    else:
+        over_rows(_rings, n, *rings, *out.values())
+    return {k: torch.from_numpy(out[k]).squeeze(1) for k in wanted}
+
+
+@kernel
+def _vectors(
+    lo: int,
+    hi: int,
+    points: Array,
+    offsets: Array,
+    ids: Array,
+    eps: float,
+    unit: bool,
+    vectors: Array,
+) -> None:
+    for row in range(lo, hi):
+        begin, end = offsets[row], offsets[row + 1]
+        x, y, z, reach = _area_vector(points, ids, begin, end)
+        if unit:
+            size = math.sqrt(x * x + y * y + z * z)
+            scale = math.nan if size <= eps * reach * reach else 1 / size
+            x, y, z = x * scale, y * scale, z * scale
+        vectors[row, 0], vectors[row, 1], vectors[row, 2] = x, y, z
+
+
+@kernel
+def _area_vector(
+    points: Array, ids: Array, begin: int, end: int
+) -> tuple[float, float, float, float]:
+    """The area vector of a ring, and how far it reaches from its vertex mean."""
+    n = end - begin
+    if n < 3:
+        return 0.0, 0.0, 0.0, 0.0
+    p, q, r = ids[begin], ids[begin + 1], ids[begin + 2]
+    ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
+    ax, ay, az = points[q, 0] - ox, points[q, 1] - oy, points[q, 2] - oz
+    bx, by, bz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
+    vx, vy, vz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    mx, my, mz = ax + bx, ay + by, az + bz
+    for i in range(begin + 3, end):
+        # A fan from the first point has the area vector of the one from the mean.
+        ax, ay, az = bx, by, bz
+        r = ids[i]
+        bx, by, bz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
+        vx += ay * bz - az * by
+        vy += az * bx - ax * bz
+        vz += ax * by - ay * bx
+        mx, my, mz = mx + bx, my + by, mz + bz
+    mx, my, mz = mx / n, my / n, mz / n
+    reach = max(abs(mx), abs(my), abs(mz))
+    for i in range(begin + 1, end):
+        r = ids[i]
+        reach = max(reach, abs(points[r, 0] - ox - mx))
+        reach = max(reach, abs(points[r, 1] - oy - my))
+        reach = max(reach, abs(points[r, 2] - oz - mz))
+    return vx / 2, vy / 2, vz / 2, reach
+
+
+@kernel
+def _rings(
+    lo: int,
+    hi: int,
+    points: Array,
+    offsets: Array,
+    ids: Array,
+    eps: float,
+    vectors: Array,
+    areas: Array,
+    middles: Array,
+    apart: Array,
+    centroids: Array,
+) -> None:
+    for row in range(lo, hi):
+        begin, end = offsets[row], offsets[row + 1]
+        n = end - begin
+        ox = oy = oz = math.nan
+        mx, my, mz = 0.0, 0.0, 0.0
+        if n:
+            p = ids[begin]
+            ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
+            for i in range(begin + 1, end):
+                r = ids[i]
+                mx += points[r, 0] - ox
+                my += points[r, 1] - oy
+                mz += points[r, 2] - oz
+            mx, my, mz = mx / n, my / n, mz / n
+        vx, vy, vz, reach = _area_vector(points, ids, begin, end)
+        size = math.sqrt(vx * vx + vy * vy + vz * vz)
+        area, cx, cy, cz = size, 0.0, 0.0, 0.0
+        if n > 3:
+            area = 0.0
+            p = ids[end - 1]
+            ax, ay, az = points[p, 0] - ox - mx, points[p, 1] - oy - my, points[p, 2] - oz - mz
+            for i in range(begin, end):
+                r = ids[i]
+                bx, by, bz = points[r, 0] - ox - mx, points[r, 1] - oy - my, points[r, 2] - oz - mz
+                tx, ty, tz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+                along = (tx * vx + ty * vy + tz * vz) / 2
+                part = math.sqrt(tx * tx + ty * ty + tz * tz) / 2
+                area += -part if along < 0 else part
+                cx += along * (ax + bx)
+                cy += along * (ay + by)
+                cz += along * (az + bz)
+                ax, ay, az = bx, by, bz
+            scale = 0.0 if size <= eps * reach * reach else 1 / (3 * size * size)
+            cx, cy, cz = cx * scale, cy * scale, cz * scale
+        if len(vectors):
+            vectors[row, 0], vectors[row, 1], vectors[row, 2] = vx, vy, vz
+        if len(areas):
+            areas[row, 0] = area
+        if len(middles):
+            middles[row, 0], middles[row, 1], middles[row, 2] = ox + mx, oy + my, oz + mz
+        if len(apart):
+            apart[row, 0], apart[row, 1], apart[row, 2] = cx, cy, cz
+        if len(centroids):
+            centroids[row, 0] = ox + (mx + cx)
+            centroids[row, 1] = oy + (my + cy)
+            centroids[row, 2] = oz + (mz + cz)

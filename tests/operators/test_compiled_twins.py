@@ -1,0 +1,81 @@
+"""Compiled measures and their torch twins, which autograd follows, give the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import pytest
+import torch
+from torch import Tensor
+
+from meshkit import operators as ops
+from meshkit.mesh import Mesh
+from meshkit.operators.measure.face_geometry import face_vectors_and_centroids
+from tests import meshes
+from tests.operators.cells_for_tests import linear_cells
+from tests.operators.kinds import KINDS
+from tests.operators.surfaces import icosphere, torus
+
+MESHES: Final[dict[str, Callable[[], Mesh]]] = {
+    **{name: partial(make, 2) for name, make in KINDS.items()},
+    **{f"one {name}": partial(linear_cells().__getitem__, name) for name in linear_cells()},
+    "one of each": meshes.one_of_each,
+    "sphere": lambda: icosphere(2),
+    "quads": lambda: torus(8, 5, quads=True),
+    "open": lambda: meshes.square_triangles(3, 3),
+    "plane quads": lambda: meshes.square_quads(3, 2),
+    "l_prism": meshes.l_prism_polyhedron,
+    "skin": lambda: ops.boundary(KINDS["agglomerated"](2)),
+}
+
+Operator = Callable[[Mesh], Mapping[str, Tensor]]
+
+OPERATORS: Final[dict[str, tuple[tuple[int, ...], Operator]]] = {
+    "faces": ((1, 2, 3), lambda m: dict(zip("vc", face_vectors_and_centroids(m), strict=True))),
+    "area vectors": ((1, 2, 3), lambda m: {"v": ops.face_area_vectors(m)}),
+    "centroids": ((1, 2, 3), lambda m: {"c": ops.face_centroids(m)}),
+}
+"""On meshes of which dimensions, and what is compared."""
+
+
+def states(mesh: Mesh) -> dict[str, Mesh]:
+    """The mesh shaken; far from the origin; with cells without size; with a NaN."""
+    shaken = meshes.shaken(mesh, 0.2)
+    flat, spoilt = shaken.points.clone(), shaken.points.clone()
+    ring = mesh.cells.connectivity
+    flat[ring[-1]] = flat[ring[0]]
+    spoilt[ring[len(ring) // 2], 0] = torch.nan
+    return {
+        "shaken": shaken,
+        "far": shaken.replace(points=shaken.points + 64),
+        "flat": shaken.replace(points=flat),
+        "spoilt": shaken.replace(points=spoilt),
+    }
+
+
+@pytest.mark.parametrize("name", MESHES)
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_compiled_is_the_same_as_torch(name: str, operator: str) -> None:
+    mesh = MESHES[name]()
+    dims, work = OPERATORS[operator]
+    if mesh.dim not in dims:
+        pytest.skip("not of this dimension")
+    for dtype in (torch.float64, torch.float32):
+        for state, each in states(mesh).items():
+            at = each.to(dtype=dtype)
+            followed = at.replace(points=at.points.clone().requires_grad_())
+            found, want = work(at), work(followed)
+            tolerance = (1e-11 if dtype == torch.float64 else 2e-3) * (64 if state == "far" else 1)
+            assert found.keys() == want.keys()
+            for key, value in found.items():
+                assert value.dtype == want[key].dtype
+                torch.testing.assert_close(
+                    value,
+                    want[key].detach(),
+                    rtol=tolerance,
+                    atol=tolerance,
+                    equal_nan=True,
+                    msg=f"{key} {state} {dtype}: {value} {want[key]}",
+                )
