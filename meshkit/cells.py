@@ -78,6 +78,11 @@ class Polyhedra:
     def __len__(self) -> int:
         return len(self.faces) - 1
 
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        """The tensors that say which polyhedra these are."""
+        return (self.faces, self.offsets, self.connectivity)
+
     def take(self, which: Tensor) -> Polyhedra:
         """The polyhedra at these places, in that order; points keep their ids."""
         faces, rows = csr.take_rows(self.faces, which)
@@ -170,9 +175,7 @@ class Cells(_Topology):
     @property
     def sources(self) -> tuple[Tensor, ...]:
         """The tensors that topology follows from."""
-        more: tuple[Tensor, ...] = ()
-        if self.polyhedra is not None:
-            more = (self.polyhedra.faces, self.polyhedra.offsets, self.polyhedra.connectivity)
+        more = () if self.polyhedra is None else self.polyhedra.sources
         return (self.types, self.offsets, self.connectivity, *more)
 
     def memo(self, key: Hashable, make: Callable[[], T]) -> T:

@@ -5,7 +5,7 @@ Nothing in this file computes geometry, and nothing here may import another room
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -201,7 +201,8 @@ class Mesh:
         """The same mesh in page-locked memory, from which copies to a GPU can overlap work."""
         return self._each(Tensor.pin_memory, Tensor.pin_memory)
 
-    def _each(self, ids: Any, values: Any) -> Mesh:
+    def _each(self, ids: Callable[[Tensor], Tensor], values: Callable[[Tensor], Tensor]) -> Mesh:
+        ids = _once(ids)  # polyhedra may share the tensors of the faces
         fields = {
             what: mapped(getattr(self, what), rows, lambda _, x: values(x))
             for what, rows in zip(DATA, self._rows(), strict=True)
@@ -252,6 +253,18 @@ class Mesh:
         from meshkit.view import from_tensordict
 
         return from_tensordict(tensors)
+
+
+def _once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The change, made once of a tensor that several parts share, so that they still share it."""
+    made: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def changed(x: Tensor) -> Tensor:
+        if id(x) not in made:
+            made[id(x)] = (x, change(x))
+        return made[id(x)][1]
+
+    return changed
 
 
 @dataclass(frozen=True, eq=False)

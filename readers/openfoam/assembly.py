@@ -45,13 +45,12 @@ class Part:
     more: Mapping[FieldKey, tuple[Array, FieldInfo]] = field(default_factory=dict)
 
 
-def topology(parts: Sequence[Part]) -> tuple[Cells, Faces]:
-    """Cells and faces of all parts, one after the other."""
-    raws = [part.raw for part in parts]
+def topology(raws: Sequence[RawMesh]) -> tuple[Cells, Faces]:
+    """Cells and faces of all regions, one after the other."""
     arrays = _joined(raws)
+    faces = Faces(*(torch.from_numpy(_same_ids(x, arrays)) for x in arrays))
     cells, points = sum(r.n_cells for r in raws), sum(r.n_points for r in raws)
-    made = cells_of_faces(*arrays, cells, points)
-    return made, Faces(*(torch.from_numpy(_same_ids(x, arrays)) for x in arrays))
+    return cells_of_faces(faces, cells, points), faces
 
 
 def _joined(raws: Sequence[RawMesh]) -> tuple[Array, Array, Array, Array]:

@@ -12,9 +12,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from meshkit.cells import Cells, Polyhedra
+from meshkit.cells import Cells
 from meshkit.celltypes import CELL_TYPES, POLYHEDRON, cell_type
-from meshkit.operators.kernels import kernel
+from meshkit.faces import Faces
+from meshkit.operators.adjacency.polyhedra_of_faces import polyhedra_of_faces
+from meshkit.operators.adjacency.row_kernels import count_faces, put_faces
+from meshkit.operators.kernels import array, kernel
 from meshkit.readers.openfoam.memory import room
 
 Array = NDArray[Any]
@@ -41,71 +44,43 @@ _FACES: Final = _template("faces")
 _EDGES: Final = _template("edges")
 
 
-def cells_of_faces(
-    offsets: Array, rings: Array, owner: Array, neighbour: Array, n_cells: int, n_points: int
-) -> Cells:
+def cells_of_faces(table: Faces, n_cells: int, n_points: int) -> Cells:
     """The cells that faces bound.
 
     Args:
-        offsets, rings: the faces, int [n + 1] and int [..]; area vectors from owner to neighbour.
-        owner, neighbour: int [n], neighbour -1 on the boundary; all ids in range.
+        table: area vectors from owner to neighbour; all ids in range.
 
     Returns:
         Cells in int32 where it is large enough. A polyhedron lists its faces by ascending id,
         each seen from outside with its first point kept, and its points by first appearance.
     """
-    given = (offsets, rings, owner, neighbour)
-    sides = 2 * len(rings)  # no more points than this in the faces of polyhedra
-    wide = sides > np.iinfo(np.int32).max or any(x.dtype != np.int32 for x in given)
-    ids = np.dtype(np.int64 if wide else np.int32)
-    at, ring, one, other = (np.ascontiguousarray(x, ids) for x in given)
+    given = [array(x) for x in table.sources]
+    ids = np.result_type(*given)
+    # A cell lists no more points than its faces have; two sides a face.
+    if 2 * len(given[1]) > np.iinfo(ids).max:
+        ids = np.dtype(np.int64)
+    at, ring, one, other = (x.astype(ids, copy=False) for x in given)
     starts = np.zeros(n_cells + 1, ids)
-    _count_sides(one, other, starts)
+    count_faces(one, other, starts)
     np.cumsum(starts, out=starts)
     of_cell = room(int(starts[-1]), ids)
-    _list_sides(one, other, starts[:-1].copy(), of_cell)
+    put_faces(one, other, starts[:-1].copy(), of_cell)
     types = np.empty(n_cells, np.uint8)
-    sizes = np.zeros((3, n_cells + 1), ids)
-    shared = (at, ring, one, starts, of_cell, _FACES, _EDGES, types)
+    ends = np.zeros(n_cells + 1, ids)
+    shared = (at, ring, one, starts, of_cell, _FACES, _EDGES, types, ends)
     seen = room(n_points, ids)
     for counted in (seen[:0], seen):
-        _classify(*shared, sizes, counted)
-        solids = np.flatnonzero(types == POLYHEDRON)
-        ends = np.cumsum(sizes[0], dtype=ids)
+        _classify(*shared, counted)
+        np.cumsum(ends, out=ends)
         points = room(int(ends[-1]), ids)
-        poly_faces = np.concatenate([[0], np.cumsum(sizes[1, 1:][solids])]).astype(ids)
-        ring_offsets = np.zeros(int(poly_faces[-1]) + 1, ids)
-        poly_rings = room(int(sizes[2].sum()), ids)
         seen.fill(-1)
-        if _fill(*shared, ends, points, seen, ring_offsets, poly_rings):
+        if _fill(*shared, points, seen):
             break
         seen.fill(-1)
-    polyhedra = None
-    if len(solids):
-        polyhedra = Polyhedra(*map(torch.from_numpy, (poly_faces, ring_offsets, poly_rings)))
-    return Cells(
-        torch.from_numpy(types), torch.from_numpy(ends), torch.from_numpy(points), polyhedra
-    )
-
-
-@kernel
-def _count_sides(owner: Array, neighbour: Array, counts: Array) -> None:
-    for face in range(len(owner)):
-        counts[owner[face] + 1] += 1
-        if neighbour[face] >= 0:
-            counts[neighbour[face] + 1] += 1
-
-
-@kernel
-def _list_sides(owner: Array, neighbour: Array, at: Array, faces: Array) -> None:
-    for face in range(len(owner)):
-        cell = owner[face]
-        faces[at[cell]] = face
-        at[cell] += 1
-        cell = neighbour[face]
-        if cell >= 0:
-            faces[at[cell]] = face
-            at[cell] += 1
+    solids = np.flatnonzero(types == POLYHEDRON).astype(ids)
+    made, offsets, connectivity, which = map(torch.from_numpy, (types, ends, points, solids))
+    polyhedra = polyhedra_of_faces(table, which) if len(solids) else None
+    return Cells(made, offsets, connectivity, polyhedra)
 
 
 @kernel
@@ -206,25 +181,21 @@ def _classify(
     offsets: Array, rings: Array, owner: Array, starts: Array, sides: Array, faces: Array,
     edges: Array, types: Array, sizes: Array, seen: Array,
 ) -> None:  # fmt: skip
-    """The type of each cell; how many points it lists, and as a polyhedron faces and their points.
+    """The type of each cell c, and in sizes[c + 1] how many points it lists.
 
-    Column c + 1 of `sizes` is of cell c. Without `seen` the points of a polyhedron are not counted
-    but follow from its faces and edges by Euler's formula, which holds where its surface is closed
-    and has no holes.
+    Without `seen` the points of a polyhedron are not counted but follow from its faces and edges
+    by Euler's formula, which holds where its surface is closed and has no holes.
     """
     corners = np.empty(8, rings.dtype)
+    sizes[0] = 0
     for cell in range(len(types)):
         mine = sides[starts[cell] : starts[cell + 1]]
         row = _shape(cell, mine, offsets, rings, owner, faces, edges, corners)
         if row >= 0:
             types[cell] = (10, 12, 13, 14)[row]
-            sizes[0, cell + 1] = (4, 8, 6, 5)[row]
+            sizes[cell + 1] = (4, 8, 6, 5)[row]
             continue
         types[cell] = 42
-        total = 0
-        for face in mine:
-            total += offsets[face + 1] - offsets[face]
-        distinct = max(total // 2 - len(mine) + 2, 0)
         if len(seen) > 0:
             distinct = 0
             for face in mine:
@@ -232,23 +203,24 @@ def _classify(
                     if seen[rings[i]] != cell:
                         seen[rings[i]] = cell
                         distinct += 1
-        sizes[0, cell + 1] = distinct
-        sizes[1, cell + 1] = len(mine)
-        sizes[2, cell + 1] = total
+        else:
+            total = 0
+            for face in mine:
+                total += offsets[face + 1] - offsets[face]
+            distinct = max(total // 2 - len(mine) + 2, 0)
+        sizes[cell + 1] = distinct
 
 
 @kernel
 def _fill(
     offsets: Array, rings: Array, owner: Array, starts: Array, sides: Array, faces: Array,
-    edges: Array, types: Array, ends: Array, points: Array, seen: Array, ring_offsets: Array,
-    poly_rings: Array,
+    edges: Array, types: Array, ends: Array, points: Array, seen: Array,
 ) -> bool:  # fmt: skip
-    """Points of all cells, and the rings of polyhedra seen from outside.
+    """The points of all cells, a polyhedron's as they come in its faces seen from outside.
 
     False, and nothing of use is filled in, where a polyhedron has not as many points as `ends` say.
     """
     corners = np.empty(8, rings.dtype)
-    ring, at = 0, 0
     for cell in range(len(types)):
         mine = sides[starts[cell] : starts[cell + 1]]
         out = ends[cell]
@@ -257,29 +229,18 @@ def _fill(
             for i in range(ends[cell + 1] - out):
                 points[out + i] = corners[i]
             continue
-        first = at
         for face in mine:
-            begin, end = offsets[face], offsets[face + 1]
-            if owner[face] == cell:
-                for i in range(begin, end):
-                    poly_rings[at] = rings[i]
-                    at += 1
-            elif end > begin:
-                poly_rings[at] = rings[begin]
-                at += 1
-                for i in range(end - 1, begin, -1):
-                    poly_rings[at] = rings[i]
-                    at += 1
-            ring += 1
-            ring_offsets[ring] = at
-        for i in range(first, at):
-            point = poly_rings[i]
-            if seen[point] != cell:
-                seen[point] = cell
-                if out == ends[cell + 1]:
-                    return False
-                points[out] = point
-                out += 1
+            begin = offsets[face]
+            size = offsets[face + 1] - begin
+            for i in range(size):
+                j = i if owner[face] == cell or i == 0 else size - i
+                point = rings[begin + j]
+                if seen[point] != cell:
+                    seen[point] = cell
+                    if out == ends[cell + 1]:
+                        return False
+                    points[out] = point
+                    out += 1
         if out != ends[cell + 1]:
             return False
     return True

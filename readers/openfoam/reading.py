@@ -93,14 +93,21 @@ class _Reader:
         """The mesh at a time, with its report in its info."""
         ledger = Ledger()
         folders = self.case.folders(time)
-        several = len(self.case.regions) > 1
-        parts: list[Part] = []
-        skeletons: list[_Skeleton] = []
-        for region in self.case.regions:
-            skeleton, part = self._region(region, time, folders, several, ledger)
-            skeletons.append(skeleton)
-            parts.append(part)
-        cells, faces = self._joined(skeletons, parts)
+        places = [[self.case.places(f, r, time) for f in folders] for r in self.case.regions]
+        points = [[read_points(p) for p in there] for there in places]
+        merging = folders is self.case.processors
+        skeletons = [
+            self._skeleton(region, there, [len(x) for x in at], merging)
+            for region, there, at in zip(self.case.regions, places, points, strict=True)
+        ]
+        # Before the fields: what it takes in between is free again when they come.
+        cells, faces = self._joined(skeletons)
+        parts = [
+            self._part(region, time, folders, skeleton, there, at, ledger)
+            for region, skeleton, there, at in zip(
+                self.case.regions, skeletons, places, points, strict=True
+            )
+        ]
         attributes: dict[str, Any] = {}
         if not self.case.bare:
             attributes = read_settings(self.case.folder, None, ledger)
@@ -111,36 +118,35 @@ class _Reader:
         value = None if time is None else time.value
         return mesh.replace(info=mesh.info.replace(time=value, report=ledger.report()))
 
-    def _joined(self, skeletons: Sequence[_Skeleton], parts: Sequence[Part]) -> tuple[Cells, Faces]:
+    def _joined(self, skeletons: Sequence[_Skeleton]) -> tuple[Cells, Faces]:
         held = self._topology
         if held is None or any(a is not b for a, b in zip(held[0], skeletons, strict=True)):
-            self._topology = held = (tuple(skeletons), *topology(parts))
+            self._topology = held = (tuple(skeletons), *topology([s.raw for s in skeletons]))
         return held[1], held[2]
 
-    def _region(
+    def _part(
         self,
         region: str | None,
         time: Time | None,
         folders: Sequence[Folder],
-        several: bool,
+        skeleton: _Skeleton,
+        places: Sequence[Places],
+        points: list[Array],
         ledger: Ledger,
-    ) -> tuple[_Skeleton, Part]:
-        places = [self.case.places(folder, region, time) for folder in folders]
-        points = [read_points(p) for p in places]
-        merging = folders is self.case.processors
-        skeleton = self._skeleton(region, places, [len(p) for p in points], merging)
+    ) -> Part:
+        """A region's points, fields and settings at a time, on its topology."""
         ledger.add(skeleton.report)
         raw = skeleton.raw
         fields = _fields(region, time, folders, skeleton, ledger)
         more: dict[tuple[str, ...], tuple[Array, FieldInfo]] = {}
-        if merging:
+        if skeleton.addressing:
             at = merged_points(points, skeleton.addressing, raw.n_points)
         else:
             at, more = points[0], _numbers(places[0], raw)
         settings: dict[str, Any] = {}
-        if several and region is not None:
+        if len(self.case.regions) > 1 and region is not None:
             settings = read_settings(self.case.folder, region, ledger)
-        return skeleton, Part(region, raw, at, skeleton.zones, fields, settings, more)
+        return Part(region, raw, at, skeleton.zones, fields, settings, more)
 
     def _skeleton(
         self, region: str | None, places: Sequence[Places], counts: Sequence[int], merging: bool

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from meshkit import Mesh, check, operators as ops, read, read_series, write
+from meshkit.derived_polyhedra import DerivedPolyhedra
 from tests.meshes import differences
 from tests.readers.openfoam.case_writer import FoamField, Style, foam_of, write_case
 from tests.readers.openfoam.example_mesh import example, fields
@@ -136,6 +137,15 @@ def test_a_store_keeps_it_all(tmp_path: Path, plain: dict[int, list[Mesh]]) -> N
     for mesh in plain[64][:2]:
         write(mesh, tmp_path / "it.zarr")
         assert differences(mesh, read(tmp_path / "it.zarr")) == []
+
+
+def test_polyhedra_share_the_rings_of_the_faces(plain: dict[int, list[Mesh]]) -> None:
+    """Their own lists would take the memory of the faces twice over."""
+    mesh = plain[64][0]
+    solids = mesh.cells.polyhedra
+    assert isinstance(solids, DerivedPolyhedra) and mesh.faces is not None
+    assert solids.basis[1] is mesh.faces.connectivity
+    assert len(solids) == len(mesh.cells.polyhedron_ids) == 9
 
 
 def test_zones_and_sets(plain: dict[int, list[Mesh]]) -> None:
