@@ -69,13 +69,20 @@ class Elements:
     repeated: int = 0
 
 
-def elements_of(tables: list[Table], version: tuple[int, int]) -> Elements:
-    """The cells of all tables, which are used up."""
-    total = sum(len(table.rows) for table in tables)
+def elements_of(
+    tables: list[Table], together: NDArray[Any] | None, version: tuple[int, int]
+) -> Elements:
+    """The cells of all tables, which are used up.
+
+    Args:
+        together: the nodes of all tables one after the other, where they are the views of one
+            array; it becomes the cells' own.
+    """
+    total = sum(len(table.own) for table in tables)
     kept = np.ones(total, np.bool_)
     types, sizes = np.zeros(total, np.uint8), np.zeros(total, np.int32)
     numbers = np.zeros(total, np.int16)
-    wide = any(table.rows.dtype.itemsize > 4 for table in tables)
+    wide = any(table.own.dtype.itemsize > 4 or table.nodes.dtype.itemsize > 4 for table in tables)
     dtype = np.int64 if wide else np.int32
     own = np.zeros(total, dtype)
     dropped: dict[int, int] = {}
@@ -83,13 +90,13 @@ def elements_of(tables: list[Table], version: tuple[int, int]) -> Elements:
     repeats = 0
     for table in tables:
         kind, at = table.type, table.places
-        own[at] = table.rows[:, table.number_at]
+        own[at] = table.own
         if kind.cell is None:
-            dropped[kind.number] = dropped.get(kind.number, 0) + len(table.rows)
+            dropped[kind.number] = dropped.get(kind.number, 0) + len(table.own)
             kept[at] = False
             continue
         if not kind.whole:
-            clipped[kind.number] = clipped.get(kind.number, 0) + len(table.rows)
+            clipped[kind.number] = clipped.get(kind.number, 0) + len(table.own)
         again = _repeated(table)
         types[at], sizes[at], numbers[at] = kind.cell, len(kind.order), kind.number
         if again is not None:
@@ -97,9 +104,12 @@ def elements_of(tables: list[Table], version: tuple[int, int]) -> Elements:
             sizes[at] = np.where(again, 0, len(kind.order))
             repeats += int(again.sum())
     belonging = _Belonging(tables, kept, version)
-    nodes = _nodes(tables, kept, sizes, dtype)
-    tables.clear()
-    if kept.all():
+    whole = bool(kept.all())
+    if together is not None and whole and not clipped:
+        nodes = _reordered(tables, together)
+    else:
+        nodes = _nodes(tables, kept, sizes, dtype)
+    if whole:
         found = Tags(own)
         return Elements(
             types, sizes, nodes, found, own, numbers, **belonging.parts(), clipped=clipped
@@ -127,7 +137,7 @@ def _repeated(table: Table) -> NDArray[np.bool_] | None:
     Version 2 has one group an element, so gmsh writes an element once for each of its groups.
     """
     tags = table.tags
-    if tags.shape[1] < 2 or len(tags) < 2:
+    if tags is None or tags.shape[1] < 2 or len(tags) < 2:
         return None
     same = (tags[1:, 1] == tags[:-1, 1]) & (tags[1:, 0] != tags[:-1, 0])
     if not same.any():
@@ -145,7 +155,9 @@ def _nodes(
     """The nodes of all cells in our order; `sizes` is 0 for elements that are none."""
     ends = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     out = np.empty(int(ends[-1]), dtype)
-    for i, table in enumerate(tables):
+    tables.reverse()
+    while tables:
+        table = tables.pop()  # its memory is needed
         kind, at = table.type, table.places
         if kind.cell is None:
             continue
@@ -162,8 +174,19 @@ def _nodes(
                     target[some] = source[some][:, kind.order]
         else:
             out[ends[at[mine]][:, None] + np.arange(k)] = nodes[mine][:, kind.order]
-        tables[i].rows = np.zeros((0, kind.size), table.rows.dtype)  # its memory is needed
     return out
+
+
+def _reordered(tables: list[Table], together: NDArray[Any]) -> NDArray[Any]:
+    """The same where all nodes are in place: only their order within a cell is ours to make."""
+    for table in tables:
+        if table.type.as_it_is:
+            continue
+        for start in range(0, len(table.nodes), _AT_ONCE):
+            some = table.nodes[start : start + _AT_ONCE]
+            some[:] = some[:, table.type.order]
+    tables.clear()
+    return together
 
 
 class _Belonging:
@@ -172,7 +195,11 @@ class _Belonging:
     def __init__(
         self, tables: list[Table], kept: NDArray[np.bool_], version: tuple[int, int]
     ) -> None:
-        cell: Any = np.cumsum(kept, dtype=np.int32 if len(kept) < 1 << 31 else np.int64) - 1
+        small = np.int32 if len(kept) < 1 << 31 else np.int64
+        whole = bool(kept.all())
+        cell: Any = np.arange(len(kept), dtype=small)
+        if not whole:
+            cell = np.cumsum(kept, dtype=small) - 1
         self._pairs: dict[str, list[tuple[Any, Any, Any]]] = {
             what: [] for what in ("entities", "physical", "partitions", "ghosts")
         }
@@ -180,7 +207,8 @@ class _Belonging:
             if table.type.cell is None:
                 continue
             if table.entity is not None:
-                mine = cell[table.places][kept[table.places]]
+                mine = cell[table.places]
+                mine = mine if whole else mine[kept[table.places]]
                 self._add("entities", mine, table.entity[0], table.entity[1])
             else:
                 self._of_tags(table, cell[table.places], kept[table.places], version)
@@ -189,6 +217,8 @@ class _Belonging:
         self, table: Table, cell: Ints, kept: NDArray[np.bool_], version: tuple[int, int]
     ) -> None:
         tags = table.tags
+        if tags is None:
+            return
         dim, n = table.type.dim, tags.shape[1]
         if n > 0:
             some = np.flatnonzero(tags[:, 0])

@@ -1,7 +1,7 @@
-"""$Elements of every version as tables: rows of one type, each its tags and its nodes.
+"""$Elements as tables of elements of one type; here those of version 2.
 
-No loop runs over elements. Version 4 has blocks; in version 2 every row says its own type and
-number of tags, and rows of one kind that follow each other are found together.
+No loop runs over elements. Every row says its own type and number of tags, and rows of one kind
+that follow each other are found together.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from meshkit.errors import ReadError
 from meshkit.readers.gmsh.elements import POLYTOPES, ElementType, element_types, sizes
 from meshkit.readers.gmsh.nodes import counted
-from meshkit.readers.gmsh.numbers import Ints, Numbers, joined, numbers_of, text_numbers
+from meshkit.readers.gmsh.numbers import Ints, text_numbers
 from meshkit.readers.gmsh.sections import MshFile, Section
 from meshkit.readers.ragged_rows import row_starts
 
-_AT_ONCE: Final = 1 << 20  # numbers that are converted together
 _SHORT: Final = 32
 """Runs of fewer rows than this on average are not looked for one by one."""
 
@@ -30,92 +29,19 @@ class Table:
 
     Args:
         type: what they are.
-        rows: int [m, skip + size]; the nodes come last.
+        own: int [m], the tag of each.
+        nodes: int [m, size], the tags of its nodes.
         places: a slice, or int [m].
-        number_at: the column of the element's own tag.
-        tags_at: where the columns of its other tags begin and end (version 2).
+        tags: int [m, ...], its other tags (version 2).
         entity: dimension and tag of the entity of all of them (version 4).
     """
 
     type: ElementType
-    rows: NDArray[Any]
+    own: NDArray[Any]
+    nodes: NDArray[Any]
     places: slice | Ints
-    number_at: int = 0
-    tags_at: tuple[int, int] = (0, 0)
+    tags: NDArray[Any] | None = None
     entity: tuple[int, int] | None = None
-
-    @property
-    def tags(self) -> NDArray[Any]:
-        """The tags of each beside its own [m, ...]."""
-        return self.rows[:, slice(*self.tags_at)]
-
-    @property
-    def nodes(self) -> NDArray[Any]:
-        """The tags of the nodes [m, size]."""
-        return self.rows[:, self.rows.shape[1] - self.type.size :]
-
-
-def tables(msh: MshFile) -> list[Table]:
-    """All elements of a file; none where it has no $Elements.
-
-    Raises:
-        ReadError: counts contradict the file, or an element is of an unknown type.
-    """
-    section = msh.only("Elements")
-    if section is None:
-        return []
-    return _of_blocks(msh, section) if msh.version >= (4, 0) else _of_rows(msh, section)
-
-
-# --- version 4 ------------------------------------------------------------------------------------
-
-
-def _of_blocks(msh: MshFile, section: Section) -> list[Table]:
-    numbers = numbers_of(msh, section, whole=True)
-    head = numbers.sizes(4 if msh.version >= (4, 1) else 2, "the counts of $Elements").tolist()
-    out: list[Table] = []
-    total = 0
-    for _ in range(head[0]):
-        found = numbers.ints(3, "a block of elements").tolist()
-        dim, tag = (found[0], found[1]) if msh.version >= (4, 1) else (found[1], found[0])
-        kind = element_types().get(found[2])
-        if kind is None:
-            raise numbers.error(f"element type {found[2]}", "a type that has a number of nodes", 2)
-        if not 0 <= dim <= 3 or abs(tag) >= 1 << 31:
-            raise numbers.error(f"entity {tag} of dimension {dim}", "a dimension from 0 to 3")
-        (count,) = numbers.sizes(1, "the count of a block of elements").tolist()
-        rows = _rows(numbers, count, 1 + kind.size)
-        out.append(Table(kind, rows, slice(total, total + count), entity=(dim, tag)))
-        total += count
-    numbers.finish()
-    if total != head[1]:
-        raise msh.error(
-            f"declares {head[1]} elements, its blocks have {total}",
-            at=section.start,
-            expected="one",
-        )
-    return out
-
-
-def _rows(numbers: Numbers, count: int, width: int) -> NDArray[Any]:
-    """The rows of a block, in 4 bytes a number where they fit."""
-    step = max(_AT_ONCE // width, 1)
-    first = numbers.sizes(min(count, step) * width, "elements")
-    if count <= step:
-        return _short(first).reshape(count, width)
-    parts = [_short(first)]
-    for start in range(step, count, step):
-        parts.append(_short(numbers.sizes(min(count - start, step) * width, "elements")))
-    return joined(parts, np.dtype(np.int32)).reshape(count, width)
-
-
-def _short(found: NDArray[Any]) -> NDArray[Any]:
-    if found.dtype == np.int32 or (len(found) and int(found.max()) > np.iinfo(np.int32).max):
-        return found
-    return found.astype(np.int32) if not len(found) or int(found.min()) >= -(1 << 31) else found
-
-
-# --- version 2 ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -169,7 +95,12 @@ class _Layout:
         return np.where(known & ((points > 0) | self._polytope[types]), found, 1)
 
 
-def _of_rows(msh: MshFile, section: Section) -> list[Table]:
+def of_rows(msh: MshFile, section: Section) -> list[Table]:
+    """All elements of a file of version 2.
+
+    Raises:
+        ReadError: counts contradict the file, or an element is of an unknown type.
+    """
     count, start = counted(msh, section)
     if msh.binary:
         msh.file.seek(start)
@@ -236,15 +167,21 @@ def _table(layout: _Layout, run: _Run, width: int, place: int) -> list[Table]:
         rows, before = rows[3:], 1
     if total == 0:
         return []
-    return [
-        Table(
-            _type(type_number, width - before - tags),
-            rows.reshape(total, -1),
-            slice(place, place + total),
-            number_at,
-            (before, before + tags),
-        )
-    ]
+    kind = _type(type_number, width - before - tags)
+    found = rows.reshape(total, -1)
+    return [_sliced(kind, found, slice(place, place + total), number_at, (before, before + tags))]
+
+
+def _sliced(
+    kind: ElementType,
+    rows: NDArray[Any],
+    places: slice | Ints,
+    number_at: int,
+    tags_at: tuple[int, int],
+) -> Table:
+    """A table of rows, whose nodes come last."""
+    nodes = rows[:, rows.shape[1] - kind.size :]
+    return Table(kind, rows[:, number_at], nodes, places, rows[:, slice(*tags_at)])
 
 
 def _type(number: int, size: int) -> ElementType:
@@ -275,7 +212,7 @@ def _mixed(msh: MshFile, section: Section, layout: _Layout, count: int) -> list[
     ):
         rows = flat[begin[some][:, None] + np.arange(width)]
         kind = _type(number, width - 3 - n_tags)
-        out.append(Table(kind, rows, some, 0, (3, 3 + n_tags)))
+        out.append(_sliced(kind, rows, some, 0, (3, 3 + n_tags)))
     return out
 
 

@@ -30,7 +30,8 @@ from meshkit.regions import Region
 from meshkit.report import Ledger, Report
 
 SECTION: Final = "Meshkit"
-_VERSION: Final = 1
+_VERSION: Final = 2
+_AT_ONCE: Final = 1 << 17
 _DTYPE: Final = re.compile(r"u?int\d+|b?float16|float32|float64|float8_\w+|bool")
 _HOMES: Final = ("point_data", "cell_data")
 
@@ -139,10 +140,12 @@ def _region_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def checksum_of(cells: Cells) -> int:
     """A sum over the types and the points of all cells."""
-    total = zlib.crc32(cells.types.cpu().numpy().tobytes())
-    flat = cells.connectivity.cpu().numpy()
-    for start in range(0, len(flat), 1 << 20):
-        total = zlib.crc32(flat[start : start + (1 << 20)].astype("<i8").tobytes(), total)
+    total = zlib.crc32(np.ascontiguousarray(cells.types.cpu().numpy()).data)
+    flat = np.ascontiguousarray(cells.connectivity.cpu().numpy())
+    for start in range(0, len(flat), _AT_ONCE):
+        some = flat[start : start + _AT_ONCE]
+        small = some.itemsize == 4 or int(some.max()) <= np.iinfo(np.int32).max
+        total = zlib.crc32(some.astype("<i4" if small else "<i8", copy=False).data, total)
     return total
 
 

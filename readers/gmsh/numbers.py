@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _WINDOW: Final = 1 << 20
+_IN_CACHE: Final = 1 << 15  # numbers that are read and converted together
 _BLANK: Final = (b"\n", b" ", b"\t", b"\r")
 
 
@@ -178,6 +179,13 @@ class BinaryNumbers:
 
     def take(self, dtype: np.dtype[Any], count: int, what: str) -> NDArray[Any]:
         """The next numbers of a dtype, as they stand in the file."""
+        self._begin(dtype, count, what)
+        out = np.empty(count, dtype)
+        self._fill(out)
+        return out
+
+    def _begin(self, dtype: np.dtype[Any], count: int, what: str) -> None:
+        """Refuse to read numbers that the section has no room for."""
         self.last, self._size = self.at, dtype.itemsize
         left = self.section.end - self.at
         if not 0 <= count <= left // dtype.itemsize:
@@ -185,11 +193,44 @@ class BinaryNumbers:
                 f"{count} numbers of {dtype.itemsize} bytes for {what}, but {left} bytes are left",
                 "true counts",
             )
-        out = np.empty(count, dtype)
-        if count and self.msh.file.readinto(out.view(np.uint8)) != out.nbytes:  # type: ignore[attr-defined]
+
+    def _fill(self, out: NDArray[Any]) -> None:
+        if len(out) and self.msh.file.readinto(out.view(np.uint8)) != out.nbytes:  # type: ignore[attr-defined]
             raise self.error("the file ends too early", "a file that nobody else writes")
-        self.at += count * dtype.itemsize
-        return out
+        self.at += out.nbytes
+
+    def require(self, count: int, width: int, what: str) -> None:
+        """Refuse rows of tags that the section has no room for, before there is memory for them."""
+        self._begin(self._tag, count * width, what)
+
+    def rows(self, first: NDArray[Any], rest: NDArray[Any], most: int | None, what: str) -> bool:
+        """Read rows of tags into the arrays [n] and [n, width - 1], few at a time.
+
+        Returns:
+            False where a tag is greater than `most`; then nothing has been taken.
+        """
+        start, width = self.at, 1 + rest.shape[1]
+        step = max(_IN_CACHE // width, 1)
+        buffer = np.empty(min(step, len(first)) * width, self._tag)
+        for low in range(0, len(first), step):
+            high = min(low + step, len(first))
+            some = buffer[: (high - low) * width]
+            self.last = self.at
+            self._fill(some)
+            greatest = int(some.max())
+            if most is not None and greatest > most:
+                self.at = start
+                self.msh.file.seek(start)
+                return False
+            self._refuse_beyond(some, greatest, what)
+            table = some.reshape(-1, width)
+            first[low:high], rest[low:high] = table[:, 0], table[:, 1:]
+        return True
+
+    def _refuse_beyond(self, found: NDArray[Any], greatest: int, what: str) -> None:
+        if greatest >= 1 << 62:
+            bad = int(np.argmax(found))
+            raise self.error(f"found {found[bad]} for {what}", "a tag or a count", bad)
 
     def ints(self, count: int, what: str) -> Ints:
         """The next numbers of 4 bytes."""
@@ -198,9 +239,7 @@ class BinaryNumbers:
     def sizes(self, count: int, what: str) -> Ints:
         """The next tags or counts."""
         found = self.take(self._tag, count, what)
-        if count and int(found.max()) >= 1 << 62:
-            bad = int(np.argmax(found))
-            raise self.error(f"found {found[bad]} for {what}", "a tag or a count", bad)
+        self._refuse_beyond(found, int(found.max(initial=0)), what)
         return found.astype(np.int64)
 
     def doubles(self, count: int, what: str) -> Floats:

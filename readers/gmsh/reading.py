@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from meshkit.cells import Cells
 from meshkit.errors import ReadError
@@ -21,7 +22,7 @@ from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import keep_cells
 from meshkit.readers.gmsh.cells import Elements, elements_of
-from meshkit.readers.gmsh.element_tables import tables
+from meshkit.readers.gmsh.element_blocks import tables
 from meshkit.readers.gmsh.entities import entities, physical_names
 from meshkit.readers.gmsh.fields import fields_of
 from meshkit.readers.gmsh.grouping import Groups, regions_of
@@ -177,7 +178,7 @@ def _base(msh: MshFile) -> _Base:
     found = nodes(msh)
     points = torch.from_numpy(found.points)
     ledger.kept("points", "", len(points))
-    elements = elements_of(tables(msh), msh.version)
+    elements = elements_of(*tables(msh), msh.version)
     cells = _cells(msh, elements, found.tags)
     keep_cells(cells, ledger)
     _count_cells(elements, ledger)
@@ -238,14 +239,23 @@ def _cells(msh: MshFile, elements: Elements, tags: Tags) -> Cells:
             expected="tags of $Nodes",
         )
     small = max(len(ids), len(tags.tags)) <= np.iinfo(np.int32).max
-    dtype = np.int32 if small else np.int64
-    offsets = np.zeros(len(elements.types) + 1, dtype)
-    np.cumsum(elements.sizes, out=offsets[1:])
+    dtype: type[np.signedinteger[Any]] = np.int32 if small else np.int64
+    offsets = _offsets(elements.sizes, dtype)
     return Cells(
         torch.from_numpy(elements.types),
         torch.from_numpy(offsets),
         torch.from_numpy(ids.astype(dtype, copy=False)),
     )
+
+
+def _offsets(sizes: NDArray[np.int32], dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
+    """Where each cell begins, and the end."""
+    n, k = len(sizes), int(sizes[0]) if len(sizes) else 0
+    if n and int(sizes.min()) == int(sizes.max()):
+        return np.arange(0, (n + 1) * k, k).astype(dtype, copy=False)
+    offsets = np.zeros(n + 1, dtype)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
 
 
 def _count_cells(elements: Elements, ledger: Ledger) -> None:

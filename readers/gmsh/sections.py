@@ -16,7 +16,8 @@ from meshkit.errors import ReadError
 from meshkit.readers.gmsh.elements import sizes
 from meshkit.readers.texts import text_of
 
-_WINDOW: Final = 1 << 22
+_WINDOW: Final = 1 << 20
+_FIRST_WINDOW: Final = 1 << 14
 _LONGEST: Final = 1 << 16  # bytes of a line of the header or of a name
 _BEGIN: Final = re.compile(rb"\s*\$(\w{1,64})\s*$")
 _KNOWN: Final = ("2", "2.0", "2.1", "2.2", "4", "4.0", "4.1")
@@ -159,19 +160,21 @@ class MshFile:
     def _find(self, mark: bytes, start: int) -> int | None:
         """Where a mark stands from `start` on; one byte of it is looked for, which is fastest."""
         self.file.seek(start)
-        at = start
-        while chunk := self.file.read(_WINDOW):
-            found = chunk.find(mark[:1])
+        at, window = start, bytearray(_FIRST_WINDOW)
+        while size := self.file.readinto(window):  # type: ignore[attr-defined]
+            found = window.find(mark[:1], 0, size)
             while found >= 0:
-                if chunk.startswith(mark, found):
+                if window.startswith(mark, found, size):
                     return at + found
-                if found + len(mark) > len(chunk):
+                if found + len(mark) > size:
                     self.file.seek(at + found)
                     if self.file.read(len(mark)) == mark:
                         return at + found
-                    self.file.seek(at + len(chunk))
-                found = chunk.find(mark[:1], found + 1)
-            at += len(chunk)
+                    self.file.seek(at + size)
+                found = window.find(mark[:1], found + 1, size)
+            at += size
+            if size == len(window) < _WINDOW:
+                window = bytearray(4 * size)
         return None
 
     def _header(self, section: Section) -> None:

@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 _SPARSE: Final = 4
 """A table is made up to this many times as many tags as there are."""
 _SMALL: Final = 1 << 20
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 17
 
 
 class Tags:
@@ -29,7 +29,7 @@ class Tags:
         n = len(tags)
         self.first = int(tags[0]) if n else 1
         run = n == 0 or int(tags[-1]) - self.first == n - 1
-        self.in_order = run and bool((np.diff(tags) == 1).all())
+        self.in_order = run and _ascends(tags)
         self._table: Ints | None = None
         self._sorted: NDArray[Any] | None = None
         if not self.in_order:
@@ -79,8 +79,22 @@ class Tags:
         """Tags exchanged for their places, in this array; where the first unknown one stands."""
         for start in range(0, len(wanted), _AT_ONCE):
             some = wanted[start : start + _AT_ONCE]
+            if self.in_order and self.places is None:
+                last = self.first + len(self.tags) - 1
+                if self.first <= int(some.min()) and int(some.max()) <= last:
+                    some -= some.dtype.type(self.first)
+                    continue
             places = self.of(some)
             if len(places) and int(places.min()) < 0:
                 return start + int(np.argmin(places))
             some[:] = places
         return None
+
+
+def _ascends(tags: NDArray[Any]) -> bool:
+    """Whether each tag is the one before it and one, a few at a time."""
+    for start in range(0, len(tags) - 1, _AT_ONCE):
+        some = tags[start : start + _AT_ONCE + 1]
+        if not (some[1:] - some[:-1] == 1).all():
+            return False
+    return True
