@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from meshkit.mesh import Mesh
@@ -20,7 +23,9 @@ from meshkit.report import Ledger
 
 Ints = NDArray[np.int64]
 _TOP = 1 << 31
-_AT_ONCE = 1 << 17  # cells
+_MANY_RUNS = 1024
+_DENSE = 8
+"""An entity whose cells list more than a part in so many of all points marks the points it has."""
 
 
 @dataclass
@@ -39,12 +44,12 @@ class Labels:
     """The entity of each cell, and the groups and entities that regions become.
 
     Args:
-        of_cell: int64 [n_cells], a place in `entities`.
+        of_cell: int32 [n_cells], a place in `entities`.
         groups: the regions by the groups (dimension, tag) that they are written as.
         kept: regions of the kind "entity" that are entities, and which.
     """
 
-    of_cell: Ints
+    of_cell: NDArray[np.int32]
     entities: list[Entity]
     groups: list[tuple[Region, list[Key]]]
     kept: list[tuple[Region, list[Key]]]
@@ -52,7 +57,7 @@ class Labels:
 
 def labelled(mesh: Mesh, ledger: Ledger) -> Labels:
     """The entities that the cell regions of a mesh make."""
-    dims = mesh.cells.dims.cpu().numpy().astype(np.int64)
+    dims = mesh.cells.dims.cpu().numpy()
     regions = [region for region in mesh.regions if region.entity == "cell"]
     of_cell = np.zeros(len(dims), np.int64)
     kept: list[tuple[Region, Key]] = []
@@ -66,13 +71,15 @@ def labelled(mesh: Mesh, ledger: Ledger) -> Labels:
             own.add(key)
             of_cell[_ids(region)] = key[1]
             kept.append((region, key))
-    keys = dims * (2 * _TOP) + of_cell + _TOP
+    starts = runs(dims, of_cell)[:-1]
+    keys = dims[starts].astype(np.int64) * (2 * _TOP) + of_cell[starts] + _TOP
     unique, labels = np.unique(keys, return_inverse=True)
     entities = []
     for key in unique.tolist():
         dim, tag = divmod(key, 2 * _TOP)
         entities.append(Entity(dim, tag - _TOP, tag - _TOP))
-    out = Labels(labels.reshape(-1).astype(np.int64), entities, [], [])
+    lengths = np.diff(starts, append=len(dims))
+    out = Labels(np.repeat(labels.reshape(-1).astype(np.int32), lengths), entities, [], [])
     for place, size in enumerate(np.bincount(out.of_cell, minlength=len(entities)).tolist()):
         entities[place].size = size
     tags = _GroupTags(others)
@@ -86,7 +93,7 @@ def _ids(region: Region) -> Ints:
     return region.ids.long().cpu().numpy()
 
 
-def _entity_key(region: Region, dims: Ints, taken: Ints) -> Key | None:
+def _entity_key(region: Region, dims: NDArray[np.uint8], taken: Ints) -> Key | None:
     """The entity that a region is, if it can be one: of one dimension, with a tag, on its own."""
     tag, dim = region.source_id, region.attributes.get(DIMENSION)
     ids = _ids(region)
@@ -124,22 +131,29 @@ class _GroupTags:
         return self._next[dim]
 
 
-def _split(out: Labels, region: Region, tags: _GroupTags, dims: Ints) -> None:
+def _split(out: Labels, region: Region, tags: _GroupTags, dims: NDArray[np.uint8]) -> None:
     """Make the cells of a region whole entities, and these its groups, one a dimension."""
     ids = _ids(region)
     turned = np.zeros(len(ids), bool) if region.flip is None else region.flip.cpu().numpy()
-    ids, first = np.unique(ids, return_index=True)
-    turned = turned[first]
+    if len(ids) > 1 and not bool((ids[1:] > ids[:-1]).all()):
+        ids, first = np.unique(ids, return_index=True)
+        turned = turned[first]
     keys: list[Key] = []
-    present = np.unique(dims[ids]).tolist()
+    dims_of = dims[ids]
+    present = np.flatnonzero(np.bincount(dims_of, minlength=len(KINDS))).tolist()
     if not present:
-        dim = region.attributes.get(DIMENSION)
+        dim = region.attributes.get(DIMENSION, -1)
         present = [dim if dim in range(len(KINDS)) else int(dims.max(initial=0))]
     for dim in present:
         tag = tags.tag(region, dim)
         keys.append((dim, tag))
-        for sign, some in ((1, ~turned), (-1, turned)):
-            _refine(out, ids[some & (dims[ids] == dim)], sign * tag)
+        mine = ids if len(present) == 1 else ids[dims_of == dim]
+        away = turned if len(present) == 1 else turned[dims_of == dim]
+        if not away.any():
+            _refine(out, mine, tag)
+            continue
+        _refine(out, mine[~away], tag)
+        _refine(out, mine[away], -tag)
     out.groups.append((region, keys))
 
 
@@ -147,19 +161,21 @@ def _refine(out: Labels, ids: Ints, group: int) -> None:
     """Put some cells in a group; an entity that is only partly in it becomes two."""
     if not len(ids):
         return
-    old, which, counts = np.unique(out.of_cell[ids], return_inverse=True, return_counts=True)
-    new = old.copy()
-    for i, (place, count) in enumerate(zip(old.tolist(), counts.tolist(), strict=True)):
-        entity = out.entities[place]
+    before = out.of_cell[ids]
+    counts = np.bincount(before, minlength=len(out.entities))
+    new = np.arange(len(counts), dtype=np.int32)
+    for place in np.flatnonzero(counts).tolist():
+        entity, count = out.entities[place], int(counts[place])
         if count == entity.size:
             entity.groups.append(group)
             continue
         entity.size -= count
-        new[i] = len(out.entities)
+        new[place] = len(out.entities)
         out.entities.append(
             Entity(entity.dim, entity.tag, entity.origin, [*entity.groups, group], count)
         )
-    out.of_cell[ids] = new[which.reshape(-1)]
+    if len(out.entities) > len(counts):
+        out.of_cell[ids] = new[before]
 
 
 def _number(out: Labels, kept: list[tuple[Region, Key]], ledger: Ledger) -> None:
@@ -184,20 +200,40 @@ def _number(out: Labels, kept: list[tuple[Region, Key]], ledger: Ledger) -> None
             ledger.converted("region", region.name, len(region), reason)
 
 
-def boxes(of_cell: Ints, count: int, mesh: Mesh) -> NDArray[np.float64]:
+def runs(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Where runs of rows begin that are equal in all columns, and the end."""
+    n = len(columns[0])
+    if not n:
+        return np.zeros(1, np.int64)
+    differs = np.zeros(n - 1, np.bool_)
+    for column in columns:
+        differs |= column[1:] != column[:-1]
+    return np.concatenate([[0], np.flatnonzero(differs) + 1, [n]])
+
+
+def boxes(of_cell: NDArray[np.int32], count: int, mesh: Mesh) -> NDArray[np.float64]:
     """Least and greatest coordinates of the cells of each entity, [count, 6]; 0 without cells."""
     cells, d = mesh.cells, mesh.points.shape[1]
     points = mesh.points.detach().cpu().double().numpy()
+    ends = runs(of_cell)
+    if len(ends) > count + _MANY_RUNS:
+        order = np.argsort(of_cell, kind="stable")
+        of_cell, cells = of_cell[order], cells.take(torch.from_numpy(order).to(cells.types.device))
+        ends = runs(of_cell)
     offsets, flat = cells.offsets.cpu().numpy(), cells.connectivity.cpu().numpy()
+    parts: list[list[NDArray[Any]]] = [[] for _ in range(count)]
+    for start, stop in pairwise(ends.tolist()):
+        parts[of_cell[start]].append(flat[offsets[start] : offsets[stop]])
     out = np.zeros((count, 6))
-    low, high = np.full((count, d), np.inf), np.full((count, d), -np.inf)
-    for start in range(0, len(of_cell), _AT_ONCE):
-        some = of_cell[start : start + _AT_ONCE]
-        begin = np.flatnonzero(np.diff(some, prepend=some[0] - 1))
-        ends = offsets[start : start + len(some) + 1]
-        corner = points[flat[ends[0] : ends[-1]]]
-        at = ends[begin] - ends[0]
-        np.fmin.at(low, some[begin], np.fmin.reduceat(corner, at))
-        np.fmax.at(high, some[begin], np.fmax.reduceat(corner, at))
-    out[:, :d], out[:, 3 : 3 + d] = low, high
+    seen = np.zeros(len(points), np.bool_)
+    for place, some in enumerate(parts):
+        used: NDArray[Any] = np.concatenate(some) if len(some) > 1 else np.array([], np.int64)
+        used = some[0] if len(some) == 1 else used
+        if len(used) * _DENSE > len(points):
+            seen[:] = False
+            seen[used] = True
+            used = np.flatnonzero(seen)
+        for axis in range(d if len(used) else 0):
+            x = points[used, axis]
+            out[place, axis], out[place, 3 + axis] = np.fmin.reduce(x), np.fmax.reduce(x)
     return np.nan_to_num(out, nan=0.0, posinf=0.0, neginf=0.0)

@@ -16,7 +16,7 @@ from meshkit.mesh import Mesh
 from meshkit.readers.gmsh.elements import element_of_cell
 from meshkit.readers.gmsh.entities import Entity, Key
 from meshkit.readers.gmsh.grouping import DIMENSION
-from meshkit.readers.gmsh.labels import Labels, boxes, labelled
+from meshkit.readers.gmsh.labels import Labels, boxes, labelled, runs
 from meshkit.readers.gmsh.note import Note, checksum_of, own_fields, region_row
 from meshkit.readers.gmsh.reading import (
     ATTRIBUTE,
@@ -27,7 +27,7 @@ from meshkit.readers.gmsh.reading import (
 )
 from meshkit.report import Ledger
 
-_AT_ONCE: Final = 1 << 19  # rows that are put together before they are written
+_AT_ONCE: Final = 1 << 15  # numbers that are put together before they are written
 _LONGEST_NAME: Final = 120  # bytes; gmsh reads a name into 128
 REORDERED: Final = {8: 9, 11: 12}
 """Pixels and voxels: quadrangles and hexahedra, their corners in another order."""
@@ -181,10 +181,10 @@ class Layout:
         points = np.zeros((n, 3))
         points[:, : self.mesh.points.shape[1]] = self.mesh.points.detach().double().cpu().numpy()
         keys = self._node_entities()
-        ends = _runs(keys)
+        ends = runs(*keys.T)
         ends_of_tags = (int(tags.min()), int(tags.max())) if n else (0, 0)
         file.write(b"$Nodes\n" + struct.pack("<4Q", len(ends) - 1, n, *ends_of_tags))
-        for start, stop in itertools.pairwise(ends):
+        for start, stop in itertools.pairwise(ends.tolist()):
             dim, tag, parametric = keys[start].tolist()
             file.write(struct.pack("<3iQ", dim, tag, parametric, stop - start))
             file.write(tags[start:stop].astype("<u8").tobytes())
@@ -199,20 +199,26 @@ class Layout:
         n = len(cells)
         types, sizes = cells.types.cpu().numpy(), cells.sizes.cpu().numpy()
         offsets, flat = cells.offsets.cpu().numpy(), cells.connectivity.cpu().numpy()
-        ends = _runs(np.stack([self.labels.of_cell, types.astype(np.int64), sizes], 1))
+        ends = runs(self.labels.of_cell, types, sizes)
         ends_of_tags = (int(tags.min()), int(tags.max())) if n else (0, 0)
         file.write(b"$Elements\n" + struct.pack("<4Q", len(ends) - 1, n, *ends_of_tags))
-        for start, stop in itertools.pairwise(ends):
+        for start, stop in itertools.pairwise(ends.tolist()):
             entity = self.labels.entities[self.labels.of_cell[start]]
             number, k = int(types[start]), int(sizes[start])
             kind, order = _element(number, k)
             file.write(struct.pack("<3iQ", entity.dim, entity.tag, kind, stop - start))
-            for low in range(start, stop, _AT_ONCE):
-                high = min(low + _AT_ONCE, stop)
-                rows = np.empty((high - low, 1 + k), "<u8")
+            step = max(_AT_ONCE // (1 + k), 1)
+            buffer = np.empty((min(step, stop - start), 1 + k), "<u8")
+            for low in range(start, stop, step):
+                high = min(low + step, stop)
+                rows = buffer[: high - low]
                 rows[:, 0] = tags[low:high]
                 ids = flat[offsets[low] : offsets[high]].reshape(-1, k)
-                rows[:, 1:] = self.node_tags[ids if order is None else ids[:, order]]
+                ids = ids if order is None else ids[:, order]
+                if NODE_TAG in self.own:
+                    rows[:, 1:] = self.node_tags[ids]
+                else:  # they count from 1
+                    np.add(ids, 1, out=rows[:, 1:], casting="unsafe")
                 file.write(rows.data)
         file.write(b"\n$EndElements\n")
 
@@ -239,14 +245,6 @@ def _element(number: int, size: int) -> tuple[int, list[int] | None]:
     if number in REORDERED:
         return kind.number, [0, 1, 3, 2, 4, 5, 7, 6][:size]
     return kind.number, None if kind.as_it_is else list(kind.reverse)
-
-
-def _runs(keys: NDArray[Any]) -> list[int]:
-    """Where runs of equal rows begin, and the end."""
-    if not len(keys):
-        return [0]
-    cuts = np.flatnonzero((keys[1:] != keys[:-1]).any(1)) + 1
-    return [0, *cuts.tolist(), len(keys)]
 
 
 def _listed(tags: Sequence[int]) -> bytes:
