@@ -6,8 +6,10 @@ components; a form says which products of the two add up to which component of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import Final
 
 Term = tuple[int, int, int, float]
 """To component `out` add sign x coefficient x input component: (out, coefficient, in, sign)."""
@@ -76,3 +78,39 @@ def of_gradient(form: Form, d: int) -> Form:
         for b in range(d)
     )
     return Form((*form.takes, d), form.gives, pattern)
+
+
+def runs(terms: list[Term]) -> list[int]:
+    """How many terms after each other (by output) compiled loops add together: 9 that are a
+    matrix of three outputs and three inputs, 6 that are a cross product, 3 of one output, or 1.
+    """
+    found: list[int] = []
+    at = 0
+    while at < len(terms):
+        rest = terms[at:]
+        size = next(n for n, fits in _RUNS if len(rest) >= n and fits(rest[:n]))
+        found.append(size)
+        at += size
+    return found
+
+
+def _is_matrix(terms: list[Term]) -> bool:
+    p, ins = terms[0][0], [t[2] for t in terms[:3]]
+    return all(
+        (out, given, sign) == (p + i // 3, ins[i % 3], terms[0][3])
+        for i, (out, _, given, sign) in enumerate(terms)
+    )
+
+
+def _is_cross(terms: list[Term]) -> bool:
+    p, low, turned = terms[0][0], min(t[2] for t in terms), terms[0][3]
+    moved = [(out - p, at, given - low, turned * sign) for out, at, given, sign in terms]
+    return moved == sorted(curl_form(3).pattern)
+
+
+_RUNS: Final[tuple[tuple[int, Callable[[list[Term]], bool]], ...]] = (
+    (9, _is_matrix),
+    (6, _is_cross),
+    (3, lambda terms: len({t[0] for t in terms}) == 1),
+    (1, lambda terms: True),
+)

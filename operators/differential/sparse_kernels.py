@@ -1,23 +1,30 @@
-"""The loops of sparse operators over columns: the CPU's way to apply them."""
+"""The loops of any sparse operator over columns: the CPU's way to apply them.
+
+Fields come as in `gradient_kernels`. Loops over rows stand inside those over entries, so that few
+streams of coefficients run at once.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from meshkit.operators.kernels import Array, kernel
 
-BLOCK = 128
-"""Rows at a time: their differences stay in the nearest cache."""
-
-LONG_BLOCK = 4096
-"""Rows at a time where nothing lies between: their coefficients stay in the next cache."""
+BLOCK = 1024
+"""Rows at a time: what lies between stays in the nearest cache, coefficients in the next."""
 
 NOTHING, OWN_ROW, GIVEN = 0, 1, 2
 """Against what the differences are taken."""
 
+MATRIX, CROSS, THREE, ONE = 9, 6, 3, 1
+"""Terms that are added together: three of each of three outputs; a cross product; three of one
+output; one."""
+
 
 @kernel
-def apply_rows(
+def sums(
     lo: int,
     hi: int,
     rows: Array,
@@ -25,9 +32,12 @@ def apply_rows(
     against: int,
     cols: Array,
     coefs: Array,
+    runs: Array,
     terms: Array,
     signs: Array,
-    values: Array,
+    flat: Array,
+    step: Any,
+    apart: int,
     out: Array,
 ) -> None:
     """Add to `out` the rows lo to hi of one band.
@@ -39,229 +49,180 @@ def apply_rows(
         against: what the differences are taken against.
         cols: unsigned [width, m].
         coefs: [width, c, m].
-        terms: int64 [t, 3]: (out, coefficient, in), by in.
+        runs: int64: how many terms after each other go together: `MATRIX` and its kin.
+        terms: int64 [t, 3]: (out, coefficient, in), by out.
         signs: [t].
-        values: [components, n_in].
+        flat, step, apart: component q of row r is flat[step x r + apart x q].
         out: [components, n].
     """
     whole = len(rows) == 0
-    if whole and against == OWN_ROW and _are_gradients(terms, signs):
-        _gradients(lo, hi, cols, coefs, terms, values, out)
-        return
-    differences = np.empty((cols.shape[0], BLOCK), values.dtype)
-    zeros = np.zeros(BLOCK, values.dtype)
-    space = np.empty(BLOCK, values.dtype)
+    at = base if against == GIVEN else rows
+    space = np.empty((3, BLOCK), flat.dtype)
+    own = np.zeros((3, BLOCK), flat.dtype)
     for b in range(lo, hi, BLOCK):
         e = min(b + BLOCK, hi)
-        some = e - b
         if whole:
             for p in range(out.shape[0]):
                 out[p, b:e] = 0
-        given = -1
-        for t in range(len(terms)):
-            p, c = terms[t, 0], terms[t, 1]
-            if terms[t, 2] != given:
-                given = terms[t, 2]
-                column = values[given]
-                own = zeros[:some]
-                if against == GIVEN:
-                    own = space[:some]
-                    _take(base[b:e], column, own)
-                elif against == OWN_ROW and whole:
-                    own = column[b:e]
-                elif against == OWN_ROW:
-                    own = space[:some]
-                    _take(rows[b:e], column, own)
-                for k in range(cols.shape[0]):
-                    _less(cols[k, b:e], column, own, differences[k, :some])
-            if whole:
-                _add(signs[t], coefs, c, b, differences, out[p, b:e])
+        t = 0
+        for run in runs:
+            p, many = terms[t, 0], 3 if run > THREE else 1
+            target = out[p : p + many, b:e] if whole else space[:many, : e - b]
+            if not whole:
+                target[:] = 0
+            if run == ONE:
+                column = flat[apart * terms[t, 2] :]
+                if against != NOTHING:
+                    _take(at, column, step, b, e, own[0])
+                _one(cols, coefs, terms[t, 1], signs[t], column, step, own[0], b, target[0])
             else:
-                space[:some] = 0
-                _add(signs[t], coefs, c, b, differences, space[:some])
-                _scatter(rows[b:e], space, out[p])
+                low = terms[t : t + run, 2].min()
+                mine = terms[t : t + 3, 2] if run != CROSS else np.arange(low, low + 3)
+                f, g, h = flat[apart * mine[0] :], flat[apart * mine[1] :], flat[apart * mine[2] :]
+                if against != NOTHING:
+                    _take(at, f, step, b, e, own[0])
+                    _take(at, g, step, b, e, own[1])
+                    _take(at, h, step, b, e, own[2])
+                if run == CROSS:
+                    _cross(cols, coefs, signs[t], f, g, h, step, own, b, target)
+                elif run == MATRIX:
+                    _matrix(cols, coefs, terms[t:], signs[t:], f, g, h, step, own, b, target)
+                else:
+                    _three(cols, coefs, terms[t:], signs[t:], f, g, h, step, own, b, target[0])
+            if not whole:
+                for i in range(many):
+                    _scatter(rows[b:e], target[i], out[p + i])
+            t += run
 
 
 @kernel
-def _are_gradients(terms: Array, signs: Array) -> bool:
-    """Whether each input gives coefficients 0, 1 and 2 to three outputs in a row."""
-    if len(terms) % 3:
-        return False
-    for t in range(len(terms)):
-        first = t - t % 3
-        if terms[t, 1] != t % 3 or terms[t, 0] != terms[first, 0] + t % 3:
-            return False
-        if terms[t, 2] != terms[first, 2] or signs[t] != 1:
-            return False
-    return True
+def _take(at: Array, column: Array, step: Any, b: int, e: int, out: Array) -> None:
+    """The values that differences are taken against."""
+    if len(at) > 0:
+        for r in range(b, e):
+            out[r - b] = column[np.uint64(step) * np.uint64(at[r])]
+    else:
+        for r in range(b, e):
+            out[r - b] = column[np.uint64(step) * np.uint64(r)]
 
 
 @kernel
-def _gradients(
-    lo: int, hi: int, cols: Array, coefs: Array, terms: Array, values: Array, out: Array
+def _one(
+    cols: Array,
+    coefs: Array,
+    c: int,
+    sign: float,
+    column: Array,
+    step: Any,
+    own: Array,
+    b: int,
+    out: Array,
 ) -> None:
-    """Three outputs at once, so that each difference stays in a register."""
     width = cols.shape[0]
-    for b in range(lo, hi, LONG_BLOCK):
-        e = min(b + LONG_BLOCK, hi)
-        for t in range(0, len(terms), 3):
-            column, p = values[terms[t, 2]], terms[t, 0]
-            x, y, z = out[p], out[p + 1], out[p + 2]
-            x[b:e] = 0
-            y[b:e] = 0
-            z[b:e] = 0
-            k = 0
-            while k + 4 <= width:
-                _gradient_of_four(
-                    cols[k], cols[k + 1], cols[k + 2], cols[k + 3], coefs, k, column, b, e, x, y, z
-                )
-                k += 4
-            while k + 2 <= width:
-                _gradient_of_two(cols[k], cols[k + 1], coefs, k, column, b, e, x, y, z)
-                k += 2
-            if k < width:
-                _gradient_of_one(cols[k], coefs, k, column, b, e, x, y, z)
+    w = 0
+    while w + 4 <= width:
+        p, q, s, t = cols[w, b:], cols[w + 1, b:], cols[w + 2, b:], cols[w + 3, b:]
+        i, j, k, m = coefs[w, c, b:], coefs[w + 1, c, b:], coefs[w + 2, c, b:], coefs[w + 3, c, b:]
+        for r in range(len(out)):
+            x = own[r]
+            out[r] += sign * (
+                i[r] * (column[p[r] * step] - x)
+                + j[r] * (column[q[r] * step] - x)
+                + k[r] * (column[s[r] * step] - x)
+                + m[r] * (column[t[r] * step] - x)
+            )
+        w += 4
+    while w < width:
+        p, i = cols[w, b:], coefs[w, c, b:]
+        for r in range(len(out)):
+            out[r] += sign * i[r] * (column[p[r] * step] - own[r])
+        w += 1
 
 
 @kernel
-def _gradient_of_four(
-    p: Array,
-    q: Array,
-    s: Array,
-    t: Array,
+def _three(
+    cols: Array,
     coefs: Array,
-    k: int,
-    column: Array,
+    terms: Array,
+    signs: Array,
+    f: Array,
+    g: Array,
+    h: Array,
+    step: Any,
+    own: Array,
     b: int,
-    e: int,
-    x: Array,
-    y: Array,
-    z: Array,
+    out: Array,
 ) -> None:
-    for r in range(b, e):
-        own = column[r]
-        f, g, h, i = column[p[r]] - own, column[q[r]] - own, column[s[r]] - own, column[t[r]] - own
-        x[r] += (
-            coefs[k, 0, r] * f
-            + coefs[k + 1, 0, r] * g
-            + coefs[k + 2, 0, r] * h
-            + coefs[k + 3, 0, r] * i
-        )
-        y[r] += (
-            coefs[k, 1, r] * f
-            + coefs[k + 1, 1, r] * g
-            + coefs[k + 2, 1, r] * h
-            + coefs[k + 3, 1, r] * i
-        )
-        z[r] += (
-            coefs[k, 2, r] * f
-            + coefs[k + 1, 2, r] * g
-            + coefs[k + 2, 2, r] * h
-            + coefs[k + 3, 2, r] * i
-        )
+    """Three terms of one output."""
+    s, t, u = signs[0], signs[1], signs[2]
+    for w in range(cols.shape[0]):
+        at = cols[w, b:]
+        i, j, k = coefs[w, terms[0, 1], b:], coefs[w, terms[1, 1], b:], coefs[w, terms[2, 1], b:]
+        for r in range(len(out)):
+            col = at[r] * step
+            out[r] += (
+                s * i[r] * (f[col] - own[0, r])
+                + t * j[r] * (g[col] - own[1, r])
+                + u * k[r] * (h[col] - own[2, r])
+            )
 
 
 @kernel
-def _gradient_of_two(
-    p: Array,
-    q: Array,
+def _matrix(
+    cols: Array,
     coefs: Array,
-    k: int,
-    column: Array,
+    terms: Array,
+    signs: Array,
+    f: Array,
+    g: Array,
+    h: Array,
+    step: Any,
+    own: Array,
     b: int,
-    e: int,
-    x: Array,
-    y: Array,
-    z: Array,
+    out: Array,
 ) -> None:
-    for r in range(b, e):
-        own = column[r]
-        f, g = column[p[r]] - own, column[q[r]] - own
-        x[r] += coefs[k, 0, r] * f + coefs[k + 1, 0, r] * g
-        y[r] += coefs[k, 1, r] * f + coefs[k + 1, 1, r] * g
-        z[r] += coefs[k, 2, r] * f + coefs[k + 1, 2, r] * g
+    """Three terms of each of three outputs, all of the same inputs."""
+    x, y, z = out[0], out[1], out[2]
+    sign, c = signs[0], terms
+    for w in range(cols.shape[0]):
+        at = cols[w, b:]
+        i, j, k = coefs[w, c[0, 1], b:], coefs[w, c[1, 1], b:], coefs[w, c[2, 1], b:]
+        m, n, o = coefs[w, c[3, 1], b:], coefs[w, c[4, 1], b:], coefs[w, c[5, 1], b:]
+        p, q, t = coefs[w, c[6, 1], b:], coefs[w, c[7, 1], b:], coefs[w, c[8, 1], b:]
+        for r in range(len(x)):
+            col = at[r] * step
+            u, v, s = f[col] - own[0, r], g[col] - own[1, r], h[col] - own[2, r]
+            x[r] += sign * (i[r] * u + j[r] * v + k[r] * s)
+            y[r] += sign * (m[r] * u + n[r] * v + o[r] * s)
+            z[r] += sign * (p[r] * u + q[r] * v + t[r] * s)
 
 
 @kernel
-def _gradient_of_one(
-    p: Array,
+def _cross(
+    cols: Array,
     coefs: Array,
-    k: int,
-    column: Array,
+    sign: float,
+    f: Array,
+    g: Array,
+    h: Array,
+    step: Any,
+    own: Array,
     b: int,
-    e: int,
-    x: Array,
-    y: Array,
-    z: Array,
+    out: Array,
 ) -> None:
-    for r in range(b, e):
-        f = column[p[r]] - column[r]
-        x[r] += coefs[k, 0, r] * f
-        y[r] += coefs[k, 1, r] * f
-        z[r] += coefs[k, 2, r] * f
-
-
-@kernel
-def _take(at: Array, column: Array, out: Array) -> None:
-    for r in range(len(out)):
-        out[r] = column[at[r]]
-
-
-@kernel
-def _less(at: Array, column: Array, own: Array, out: Array) -> None:
-    for r in range(len(out)):
-        out[r] = column[at[r]] - own[r]
+    """Coefficients x differences, as vectors."""
+    x, y, z = out[0], out[1], out[2]
+    for w in range(cols.shape[0]):
+        at, i, j, k = cols[w, b:], coefs[w, 0, b:], coefs[w, 1, b:], coefs[w, 2, b:]
+        for r in range(len(x)):
+            col = at[r] * step
+            u, v, s = f[col] - own[0, r], g[col] - own[1, r], h[col] - own[2, r]
+            x[r] += sign * (j[r] * s - k[r] * v)
+            y[r] += sign * (k[r] * u - i[r] * s)
+            z[r] += sign * (i[r] * v - j[r] * u)
 
 
 @kernel
 def _scatter(rows: Array, values: Array, out: Array) -> None:
     for r in range(len(rows)):
         out[rows[r]] += values[r]
-
-
-@kernel
-def _add(sign: float, coefs: Array, c: int, b: int, by: Array, out: Array) -> None:
-    """out += sign x the sum over the width of coefs x by; four at a time to spare traffic."""
-    width, some = coefs.shape[0], len(out)
-    e = b + some
-    k = 0
-    while k + 4 <= width:
-        _add_four(
-            sign,
-            coefs[k, c, b:e],
-            coefs[k + 1, c, b:e],
-            coefs[k + 2, c, b:e],
-            coefs[k + 3, c, b:e],
-            by[k, :some],
-            by[k + 1, :some],
-            by[k + 2, :some],
-            by[k + 3, :some],
-            out,
-        )
-        k += 4
-    while k < width:
-        _add_one(sign, coefs[k, c, b:e], by[k, :some], out)
-        k += 1
-
-
-@kernel
-def _add_four(
-    sign: float,
-    a0: Array,
-    a1: Array,
-    a2: Array,
-    a3: Array,
-    b0: Array,
-    b1: Array,
-    b2: Array,
-    b3: Array,
-    out: Array,
-) -> None:
-    for r in range(len(out)):
-        out[r] += sign * (a0[r] * b0[r] + a1[r] * b1[r] + a2[r] * b2[r] + a3[r] * b3[r])
-
-
-@kernel
-def _add_one(sign: float, a: Array, b: Array, out: Array) -> None:
-    for r in range(len(out)):
-        out[r] += sign * (a[r] * b[r])

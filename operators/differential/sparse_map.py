@@ -14,12 +14,19 @@ from meshkit import csr
 from meshkit.memo import Memo
 from meshkit.operators.adjacency.neighbours import Adjacency
 from meshkit.operators.differential.bands import bands
-from meshkit.operators.differential.forms import Form
-from meshkit.operators.differential.sparse_kernels import GIVEN, NOTHING, OWN_ROW, apply_rows
+from meshkit.operators.differential.forms import Form, gradient_form, runs
+from meshkit.operators.differential.gradient_kernels import gradients
+from meshkit.operators.differential.sparse_kernels import (
+    GIVEN,
+    NOTHING,
+    OWN_ROW,
+    sums,
+)
 from meshkit.operators.differential.sparse_matrix import coo_matrix
 from meshkit.operators.kernels import array, over_rows, unset
 
 Against = Literal["nothing", "own row", "given"]
+_GRADIENT: Final = gradient_form(3)
 _CODES: Final[dict[Against, int]] = {"nothing": NOTHING, "own row": OWN_ROW, "given": GIVEN}
 
 
@@ -154,32 +161,31 @@ class SparseMap:
     def in_numba(self, columns: Tensor, units: int) -> Tensor:
         """`on_columns` by compiled loops."""
         dtype = self.dtype
-        terms = self.form.terms(units)
-        which = np.array([t[:3] for t in terms], np.int64).reshape(-1, 3)
-        signs = array(torch.tensor([t[3] for t in terms], dtype=dtype))
-        values = array(columns.to(dtype))
         whole = any(p.rows is None for p in self.parts)
         outputs = units * prod(self.form.gives)
-        flat = unset(outputs * self.n_rows, dtype) if whole else None
-        out = torch.zeros(outputs, self.n_rows, dtype=dtype) if flat is None else flat
-        out = out.reshape(outputs, self.n_rows)
+        size = outputs * self.n_rows
+        fresh = unset(size, dtype) if whole else torch.zeros(size, dtype=dtype)
+        out = fresh.reshape(outputs, self.n_rows)
+        flat, step, apart = _field(columns.to(dtype), self.parts)
         for part in sorted(self.parts, key=lambda p: p.rows is not None):
             cols = _unsigned(part.cols)
-            none = cols[0, :0] if len(cols) else _unsigned(part.cols.reshape(-1))
-            over_rows(
-                apply_rows,
-                cols.shape[1],
-                none if part.rows is None else _unsigned(part.rows.to(part.cols.dtype)),
-                none if part.base is None else _unsigned(part.base.to(part.cols.dtype)),
-                _CODES[self.against],
-                cols,
-                array(part.coefs),
-                which,
-                signs,
-                values,
-                out.numpy(),
-            )
+            none = cols.reshape(-1)[:0]
+            rows = none if part.rows is None else _unsigned(part.rows.to(part.cols.dtype))
+            base = none if part.base is None else _unsigned(part.base.to(part.cols.dtype))
+            here, m = (cols, array(part.coefs)), cols.shape[1]
+            if self.form == _GRADIENT and self.against == "own row":
+                over_rows(gradients, m, rows, *here, flat, step, apart, units, out.numpy())
+            else:
+                known = (_CODES[self.against], *here, *self._terms(units))
+                over_rows(sums, m, rows, base, *known, flat, step, apart, out.numpy())
         return out
+
+    def _terms(self, units: int) -> tuple[Any, Any, Any]:
+        """The terms by output, how many go together, and their signs, as kernels take them."""
+        terms = sorted(self.form.terms(units))
+        which = np.array([t[:3] for t in terms], np.int64).reshape(-1, 3)
+        signs = array(torch.tensor([t[3] for t in terms], dtype=self.dtype))
+        return np.array(runs(terms), np.int64), which, signs
 
     def in_torch(self, columns: Tensor, units: int) -> Tensor:
         """The same in torch, for other devices and for derivatives of the coefficients."""
@@ -207,6 +213,19 @@ class SparseMap:
         if part.base is not None:
             return taken - column[part.base.long()]
         return taken - (column if part.rows is None else column[part.rows.long()])
+
+
+def _field(columns: Tensor, parts: tuple[Part, ...]) -> tuple[Any, Any, int]:
+    """Columns flat, the distance between two rows, as unsigned as ids are, and between columns.
+
+    A copy only where neither components nor rows lie side by side.
+    """
+    n_columns, n = columns.shape
+    wide = bool(parts) and parts[0].cols.dtype == torch.int64
+    unsigned = np.uint64 if wide else np.uint32
+    if columns.T.is_contiguous() and (wide or n * n_columns <= np.iinfo(np.uint32).max):
+        return array(columns.T).reshape(-1), unsigned(n_columns), 1
+    return array(columns).reshape(-1), unsigned(1), n
 
 
 def _or_zero(found: Tensor | None, cols: Tensor, like: Tensor) -> Tensor:
