@@ -24,6 +24,22 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str):
         raise MeshError(f"expected a path as text or pathlib.Path, found {path!r:.60}")
-    if text.startswith("file://"):
-        return Path(unquote(urlsplit(text).path))
-    return text if "://" in text else Path(text)
+    if text[:7].lower() == "file://":
+        url = urlsplit(text)
+        if url.netloc not in ("", "localhost"):
+            raise MeshError(
+                f"{text!r:.80} is on {url.netloc!r:.40}; expected a file of this machine"
+            )
+        return _named(unquote(url.path))
+    return text if "://" in text else _named(text)
+
+
+def _named(text: str) -> Path:
+    """A path that the system can have."""
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        encoded = b"\0"
+    if b"\0" in encoded:
+        raise MeshError(f"{text!r:.80} is no name of a file: it has characters that none can have")
+    return Path(text)

@@ -265,8 +265,6 @@ def reader_for(path: Place, format: str | None = None) -> Format:
         return sniffed(path) or named
     except OSError as why:
         raise ReadError(path, f"cannot be read: {why.strerror or why}") from None
-    except ValueError as why:  # a NUL in the name
-        raise ReadError(str(path).replace("\0", "\\0"), f"is no name of a file: {why}") from None
 
 
 def _need_name(path: Place, format: object) -> None:

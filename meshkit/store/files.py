@@ -63,7 +63,7 @@ class LocalFiles:
             self._at = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except NotADirectoryError:
             raise ReadError(path, "is a file", expected="a directory of a meshkit store") from None
-        except (OSError, ValueError) as why:
+        except OSError as why:
             raise ReadError(path, f"cannot be read: {_said(why)}") from None
         self._close = finalize(self, os.close, self._at)
 
@@ -147,5 +147,5 @@ def _read(file: int, start: int, stop: int) -> bytes:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _said(why: Exception) -> str:
-    return (why.strerror if isinstance(why, OSError) else None) or str(why)
+def _said(why: OSError) -> str:
+    return why.strerror or str(why)

@@ -294,10 +294,16 @@ class Store:
         every = range(part.shape[0])
         if rows is None:
             return every
-        some = every[rows] if isinstance(rows, slice) else rows
-        inside = not len(some) or (some.start >= 0 and some.stop <= len(every))
-        if some.step != 1 or not inside:
-            raise MeshError(f"rows {rows}: expected a run of step 1 within {len(every)} rows")
+        try:
+            some = every[rows] if isinstance(rows, slice) else rows
+        except TypeError:  # a slice of what are no whole numbers
+            some = None
+        inside = isinstance(some, range) and (
+            not len(some) or (some.start >= 0 and some.stop <= len(every))
+        )
+        if not isinstance(some, range) or some.step != 1 or not inside:
+            expected = f"a run of step 1 within {len(every)} rows, as a slice or range"
+            raise MeshError(f"rows {rows!r:.60}: expected {expected}")
         return some if len(some) else range(0)
 
     def _lists(

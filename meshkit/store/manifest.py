@@ -17,7 +17,7 @@ _TAIL: Final = re.compile(rb',\n"blake3":"([0-9a-f]{64})"}\n')
 _TAIL_LENGTH: Final = 79
 _HASH: Final = re.compile("[0-9a-f]{64}")
 _CHECKS: Final = re.compile("([0-9a-f]{8})*")
-_VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})")
+_VERSION: Final = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,13 @@ def parse(name: str, data: bytes) -> Manifest:
         said = None
     if not isinstance(said, dict) or said.get("format") != FORMAT:
         raise ReadError(name, "is no manifest of a meshkit store", place=MANIFEST)
-    found = _VERSION.fullmatch(str(said.get("version")))
+    version = said.get("version")
+    found = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if found is None or int(found[1]) != VERSION[0]:
         newer = found is not None and int(found[1]) > VERSION[0]
         raise ReadError(
             name,
-            f"version {str(said.get('version'))[:20]} of the store's format",
+            f"version {version!s:.20} of the store's format",
             place=MANIFEST,
             expected=f"version {VERSION[0]}",
             hint="a newer meshkit wrote it: update meshkit" if newer else None,

@@ -21,9 +21,12 @@ from pathlib import Path
 from typing import Final
 
 from meshkit.errors import WriteError
+from meshkit.store.metadata import ATTRIBUTE
 from meshkit.store.names import MANIFEST, METADATA, PREFIX, ROOTS, SEGMENTS, STEPS
 
 _OURS: Final = ROOTS | {MANIFEST, METADATA, SEGMENTS, STEPS}
+_FILE: Final = re.compile(r"zarr\.json|c(\.0)*")
+_MARK: Final = f'"attributes":{{"{ATTRIBUTE}":'.encode()  # how the top group's document begins
 _AT_WORKING_DIRECTORY: Final = -100
 _RENAME_EXCHANGE: Final = 2
 _WAITS: Final = 8
@@ -42,7 +45,10 @@ def placed(path: Path) -> Iterator[Path]:
     """
     _need_ours(path)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         target = Path(os.path.realpath(path))  # a link stays, what it leads to is replaced
+        if target.is_symlink():
+            raise WriteError(path, "is a link that leads to itself", hint="remove it")
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(target)
         work, lock = _scratch(target)
@@ -128,24 +134,49 @@ def _need_ours(path: Path) -> None:
             if path.exists():
                 raise WriteError(path, "is a file", expected="a name for a directory")
             return
-        names = os.listdir(path)
+        theirs = _foreign(path) or _unknown(path)
     except OSError as why:
         raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
-    except ValueError as why:  # a NUL in the name
-        raise WriteError(str(path).replace("\0", "\\0"), f"is no name: {why}") from None
-    hidden_is_theirs = MANIFEST not in names
-    theirs = sorted(
-        name
-        for name in names
-        if name not in _OURS and not PREFIX.fullmatch(name)
-        if hidden_is_theirs or not name.startswith(".")
-    )
-    if theirs:
+    if theirs is not None:
         raise WriteError(
             path,
-            f"is a directory that holds what meshkit did not write ({theirs[0]!r})",
+            f"is a directory that holds what meshkit did not write ({theirs!r})",
             hint="choose another name, or move it away",
         )
+
+
+def _foreign(folder: Path) -> str | None:
+    """What lies below that no writer of ours makes; hidden files, but not folders, are nobody's."""
+    for at, folders, files in os.walk(folder, onerror=_raised):
+        below = os.path.relpath(at, folder)
+        top = below == "."
+        made = [name for name in files if not name.startswith(".") and not _FILE.fullmatch(name)]
+        theirs = [name for name in made if not (top and name == MANIFEST)]
+        theirs += [name for name in folders if name.startswith(".")]
+        if top:
+            ours = [name for name in folders if name in _OURS or PREFIX.fullmatch(name)]
+            theirs += set(folders) - set(ours)
+        if theirs:
+            return os.path.normpath(os.path.join(below, min(theirs)))
+    return None
+
+
+def _raised(why: OSError) -> None:
+    raise why
+
+
+def _unknown(folder: Path) -> str | None:
+    """A name in a folder that is neither empty nor known as a sample, be it a damaged one.
+
+    Other programs write Zarr too, with arrays of the same names.
+    """
+    names = os.listdir(folder)
+    if not names or MANIFEST in names:
+        return None
+    top = folder / METADATA
+    if top.is_file() and _MARK in top.read_bytes():
+        return None
+    return min(names)
 
 
 def _scratch(path: Path) -> tuple[Path, int]:
@@ -188,8 +219,8 @@ def _remove_leftovers(path: Path) -> None:
         if lock is None:
             continue
         try:
-            with suppress(FileNotFoundError):
-                if set(os.listdir(folder)) <= _OURS:
+            with suppress(OSError):
+                if _foreign(folder) is None:
                     shutil.rmtree(folder, ignore_errors=True)
         finally:
             os.close(lock)

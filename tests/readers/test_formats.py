@@ -154,8 +154,23 @@ def test_a_directory_a_missing_file_and_no_name_at_all(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(ReadError, match="cannot be read: Not a directory"):
         read(tmp_path / "file" / "it.vtu")
-    with pytest.raises(ReadError, match="is no name of a file"):
-        read("a\0b.vtu")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"], ids=ascii)
+@pytest.mark.parametrize("suffix", [".vtu", ".zarr"])
+def test_a_name_that_no_file_can_have(name: str, suffix: str) -> None:
+    for door in (read, read_series, lambda path: write(surface(), path)):
+        for given in (name + suffix, Path(name + suffix)):
+            with pytest.raises(MeshError, match="is no name of a file") as caught:
+                door(given)
+            assert str(caught.value).isascii()
+
+
+def test_a_file_of_this_machine_by_its_url(tmp_path: Path) -> None:
+    write(surface(), f"FILE://localhost{tmp_path}/a%20b.vtu")
+    assert read(f"file://{tmp_path}/a%20b.vtu").n_points == surface().n_points
+    with pytest.raises(MeshError, match=r"is on 'elsewhere'; expected a file of this machine"):
+        read(f"file://elsewhere{tmp_path}/a%20b.vtu")
 
 
 @pytest.mark.parametrize("given", [None, b"a.vtu", 3, ["a.vtu"]], ids=str)

@@ -257,6 +257,51 @@ def test_what_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
         write(tetrahedron(), tmp_path / "file.zarr")
 
 
+@pytest.mark.parametrize(
+    "file",
+    [
+        "points/thesis.tex",  # one of our names, and no more
+        "points/c/0/0",  # as other writers of Zarr call their chunks
+        "zarr.json",  # of another program
+        "points/zarr.json",
+        ".git/HEAD",
+    ],
+)
+def test_what_others_keep_under_our_names_is_not_replaced(file: str, tmp_path: Path) -> None:
+    theirs = tmp_path / "it.zarr" / file
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text('{"zarr_format":3,"node_type":"group","attributes":{}}')
+    said = f"holds what meshkit did not write \\('{file.split('/')[0]}"
+    with pytest.raises(WriteError, match=said):
+        write(tetrahedron(), tmp_path / "it.zarr")
+    assert theirs.read_text().startswith("{")
+
+
+@pytest.mark.parametrize("file", ["points/notes.txt", "cells/mine/notes.txt", ".git/HEAD"])
+def test_what_people_put_into_a_sample_is_not_removed(file: str, tmp_path: Path) -> None:
+    write(two_tetrahedra(), tmp_path / "it.zarr")
+    theirs = tmp_path / "it.zarr" / file
+    theirs.parent.mkdir(parents=True, exist_ok=True)
+    theirs.touch()
+    with pytest.raises(WriteError, match="holds what meshkit did not write"):
+        write(tetrahedron(), tmp_path / "it.zarr")
+    assert theirs.exists()
+    assert differences(two_tetrahedra(), read(tmp_path / "it.zarr")) == []
+
+
+def test_a_link_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "it.zarr").symlink_to("it.zarr")
+    with pytest.raises(WriteError, match="is a link that leads to itself"):
+        write(tetrahedron(), tmp_path / "it.zarr")
+    assert os.listdir(tmp_path) == ["it.zarr"]
+
+
+def test_a_path_that_goes_down_and_up_again(tmp_path: Path) -> None:
+    """What is written under a name is read under it."""
+    write(tetrahedron(), tmp_path / "new" / ".." / "it.zarr")
+    assert differences(tetrahedron(), read(tmp_path / "new" / ".." / "it.zarr")) == []
+
+
 def test_a_damaged_sample_is_replaced(tmp_path: Path) -> None:
     write(two_tetrahedra(), tmp_path / "it.zarr")
     (tmp_path / "it.zarr" / "MANIFEST.json").unlink()

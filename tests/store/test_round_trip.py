@@ -88,7 +88,10 @@ def test_bits_of_nan_survive(dtype: torch.dtype, tmp_path: Path) -> None:
     assert differences(mesh, read(tmp_path / "it.zarr")) == []
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64], ids=str)
+FLOATS = [d for d in (*PLAIN_DTYPES, *OTHER_DTYPES) if d.is_floating_point]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_points_of_any_float(dtype: torch.dtype, tmp_path: Path) -> None:
     mesh = hanging_polyhedron().to(dtype=dtype)
     write(mesh, tmp_path / "it.zarr")
