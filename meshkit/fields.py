@@ -55,6 +55,11 @@ def negated(x: Tensor, which: Tensor) -> Tensor:
     return x * sign.reshape(-1, *([1] * (x.ndim - 1)))
 
 
+def finite(x: Tensor) -> Tensor:
+    """Which numbers are neither NaN nor infinite; of any floating dtype."""
+    return (x.float() if x.is_floating_point() and x.dtype not in _PLAIN else x).isfinite()
+
+
 def leaves(fields: TensorDictBase) -> Iterator[tuple[Path, Tensor]]:
     """Each field with its path, nested ones included, in their order."""
     for name, value in fields.items():

@@ -116,7 +116,9 @@ def _write(
             own = Ledger()
             vtu.write(meshes[i], file, own)
             reports.append(own.report())
-            said = "" if time is None else f' timestep="{time!r}"'
+            # What is no moment cannot stand here; the .vtu keeps it as its TimeValue.
+            moment = time is not None and math.isfinite(time)
+            said = f' timestep="{time!r}"' if moment else ""
             place = quoteattr(f"{folder.name}/{file.name}")
             lines.append(f'    <DataSet{said} group="" part="0" file={place}/>\n')
         text = (

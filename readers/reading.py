@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from meshkit.errors import MeshError, ReadError
+from meshkit.fields import finite
 from meshkit.info import Source
 from meshkit.mesh import Mesh
 from meshkit.places import Place, place_of
@@ -166,6 +167,6 @@ def _note_unfinite(mesh: Mesh, ledger: Ledger) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(points.detach().numpy().sum()):
                 return
-    bad = int((~mesh.points.isfinite()).any(1).sum())
+    bad = int((~finite(mesh.points)).any(1).sum())
     if bad:
         ledger.kept("points", "not finite", bad, "their coordinates are NaN or infinite")

@@ -131,11 +131,22 @@ def _need_own(path: Path, made: Path) -> None:
     target = path.parent / made.name
     if not made.is_dir() or not target.is_dir():
         return
-    suffixes = {p.suffix for p in made.iterdir()}
-    for found in target.iterdir():
-        if not found.name.startswith(f"{made.name}_") or found.suffix not in suffixes:
+    parts = sorted(made.iterdir())
+    theirs = sorted(target.iterdir())
+    suffixes, padded = {p.suffix for p in parts}, any(map(_padded, parts))
+    # Blocks of a vtm and times of a pvd of the same name would lie in one folder.
+    anothers = any(map(_padded, theirs)) != padded
+    for found in theirs:
+        strange = not found.name.startswith(f"{made.name}_") or found.suffix not in suffixes
+        if strange or anothers:
             raise WriteError(
                 path,
                 f"its parts go into {target}, which holds {found.name!r}",
                 hint="choose another name, or move what is there",
             )
+
+
+def _padded(part: Path) -> bool:
+    """Whether a part's number has zeros before it."""
+    number = part.stem.rpartition("_")[2]
+    return len(number) > 1 and number.startswith("0")

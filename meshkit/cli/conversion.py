@@ -227,12 +227,10 @@ def _listed(lost: Iterable[Entry]) -> str:
 
 def _contents(mesh: Mesh) -> dict[str, Any]:
     """What a mesh holds, in short."""
-    import torch
-
-    from meshkit.fields import leaves
+    from meshkit.fields import finite, leaves
     from meshkit.mesh import DATA
 
-    broken = int((~torch.isfinite(mesh.points)).any(1).sum())
+    broken = int((~finite(mesh.points)).any(1).sum())
     warnings = [f"{broken} points have coordinates that are NaN or infinite"] if broken else []
     return {
         "points": mesh.n_points,

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from meshkit.errors import MeshError
-from meshkit.fields import leaves
+from meshkit.fields import finite, leaves
 from meshkit.info import FieldInfo
 from meshkit.mesh import DATA, Mesh
 from meshkit.operators import cell_measures
@@ -65,7 +67,7 @@ def facts_of(mesh: Mesh) -> dict[str, Any]:
 
 def _bounds(points: Tensor) -> dict[str, list[float]] | None:
     """The box of the points that are finite."""
-    there = points[torch.isfinite(points).all(1)]
+    there = points.double()[finite(points).all(1)]
     if not len(there):
         return None
     return {"min": there.amin(0).tolist(), "max": there.amax(0).tolist()}
@@ -130,8 +132,18 @@ def _ranges(values: Tensor) -> dict[str, Any]:
     if values.numel():
         numbers = values.numpy()  # torch has no minimum of uint16, uint32 and uint64
         out |= {"min": numbers.min().item(), "max": numbers.max().item()}
-        out["mean"] = _number(float(numbers.mean(dtype="float64")))
+        out["mean"] = _mean(numbers)
     return out
+
+
+def _mean(numbers: NDArray[Any]) -> float:
+    """The mean of finite numbers, which is finite although their sum may not be."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(numbers.mean(dtype="float64"))
+    if math.isfinite(mean):
+        return mean
+    scale = float(np.abs(numbers).max())
+    return scale * float((numbers / scale).mean())
 
 
 def _texts(codes: Tensor, known: FieldInfo) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def test_fields_of_every_dtype(here: Path, capsys: Capture) -> None:
         "bfloat16": torch.tensor([1.0, math.inf, math.nan], dtype=torch.bfloat16),
         "complex64": torch.tensor([3 + 4j, 0, 0]),
         "nothing": torch.full((3, 2), math.nan),
+        "huge": torch.full((3,), 1.5e308, dtype=torch.float64),  # finite, and their sum is not
         "no columns": torch.zeros(3, 0),
     }
     mesh = make_mesh(
@@ -89,14 +90,26 @@ def test_fields_of_every_dtype(here: Path, capsys: Capture) -> None:
         "bfloat16": (1, 1),
         "complex64": (0, 5),
         "nothing": (None, None),
+        "huge": (1.5e308, 1.5e308),
         "no columns": (None, None),
         "run/Re": (1e6, 1e6),
     }
     assert fields["point_data/bool"]["mean"] == pytest.approx(2 / 3)
+    assert fields["point_data/huge"]["mean"] == pytest.approx(1.5e308)
     assert (fields["point_data/bfloat16"]["nan"], fields["point_data/bfloat16"]["inf"]) == (1, 1)
     assert fields["point_data/nothing"]["nan"] == 6
     assert fields["point_data/int64"]["unit"] == "Pa"
     assert fields["global_data/run/Re"]["rows"] is None
+    assert main(["info", "a.npz"]) == 0
+    assert "mean 1.5e+308" in capsys.readouterr().out
+
+
+def test_points_of_few_bits(here: Path, capsys: Capture) -> None:
+    points = torch.tensor([[0.5, -2.0], [1.0, 0.0]]).to(torch.float8_e4m3fn)
+    write(make_mesh(points), "a.zarr")
+    found = facts(capsys, "a.zarr")
+    assert found["points_dtype"] == "float8_e4m3fn"
+    assert found["bounds"] == {"min": [0.5, -2.0], "max": [1.0, 0.0]}
 
 
 def test_mixed_dimensions_broken_points_and_findings(here: Path, capsys: Capture) -> None:

@@ -278,6 +278,25 @@ def test_an_existing_collection_is_replaced_and_nothing_else(tmp_path: Path) -> 
         write(MeshSeries([], [].__getitem__), tmp_path / "b.pvd")
 
 
+def test_parts_of_another_file_are_not_replaced(tmp_path: Path) -> None:
+    """Blocks and times of one name go into one folder."""
+    for first, second in (("a.pvd", "a.vtm"), ("b.vtm", "b.pvd")):
+        write(steps(2)[1], tmp_path / first)
+        with pytest.raises(
+            WriteError, match=r"its parts go into .*which holds '._0+\.vtu'; choose"
+        ):
+            write(steps(1)[0], tmp_path / second)
+        assert read(tmp_path / first).point_data["p"].unique().tolist() == [1.0]
+
+
+@pytest.mark.parametrize("time", [float("nan"), float("inf")])
+def test_a_time_that_is_no_moment(time: float, tmp_path: Path) -> None:
+    mesh = steps(1)[0]
+    mesh = mesh.replace(info=mesh.info.replace(time=time))
+    write(mesh, tmp_path / "a.pvd")
+    assert repr(read(tmp_path / "a.pvd").info.time) == repr(time)
+
+
 def test_a_series_that_breaks_leaves_what_was_there(tmp_path: Path) -> None:
     write(MeshSeries.of(steps(2)), tmp_path / "a.pvd")
 
