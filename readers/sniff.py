@@ -43,13 +43,16 @@ def holds(*names: str) -> DirectorySniffer:
     return found
 
 
+_FOAM_TIME: Final = re.compile(r"\d+(\.\d*)?(e[-+]?\d+)?")
 _FOAM_NAMES: Final = re.compile(r"constant|polyMesh|processors?\d*(_\d+-\d+)?")
 
 
 def openfoam(there: frozenset[str]) -> bool:
-    """A case (constant/, or processors), its constant/, or a polyMesh folder."""
+    """A case (constant/, processors, or system/ and times), its constant/, or a polyMesh folder."""
     plain = {name.removesuffix(".gz") for name in there}
     if {"faces", "owner", "neighbour"} <= plain:
+        return True
+    if "system" in there and any(_FOAM_TIME.fullmatch(name) for name in there):
         return True
     return any(_FOAM_NAMES.fullmatch(name) for name in there)
 

@@ -65,7 +65,7 @@ def _list(places: Places, name: str, count: int) -> Array:
         raise folder.missing(
             f"{places.below[-1]}/{name}",
             "without it processors cannot be put together; run reconstructParMesh and "
-            "reconstructPar, or read one processor",
+            "reconstructPar, or read one of the processors' directories by itself",
         )
     found, _ = read_labels(folder, where)
     if len(found) != count:

@@ -9,21 +9,32 @@ read.
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from meshkit.readers.openfoam.entries import Dictionary, Dims, Item, Unread, Word
-from meshkit.readers.openfoam.files import opened, present
+from meshkit.readers.openfoam.files import Bytes, opened, present
 from meshkit.readers.openfoam.header import Encoding, Header, read_header
 from meshkit.readers.openfoam.lists import WIDTHS, read_list
+from meshkit.readers.openfoam.macros import copied, look_up, named
 from meshkit.readers.openfoam.scanner import Scanner, Token
 
 _DEEPEST: Final = 64
 _ITEMS: Final = 2_000_000
 _FILES: Final = 200
-_MODES: Final = frozenset({"inputMode", "inputSyntax"})
+_MODES: Final = {
+    "default": "merge",
+    "merge": "merge",
+    "overwrite": "overwrite",
+    "error": "error",
+    "protect": "protect",
+    "warn": "protect",
+}
+"""What becomes of an entry whose key is known: by the words of #inputMode."""
+_FORMULAS: Final = frozenset({"calc", "eval"})
 _INCLUDES: Final = frozenset({"include", "includeIfPresent", "sinclude"})
 _CHOICES: Final = frozenset({"if", "ifeq", "else", "endif"})
 
@@ -44,6 +55,7 @@ class Parser:
     root: Path
     files: tuple[Path, ...]
     budget: list[int] = field(default_factory=lambda: [_ITEMS, _FILES])
+    mode: list[str] = field(default_factory=lambda: ["merge"])  # also that of the files around
 
     def whole(self, scopes: list[Dictionary] | None = None) -> Dictionary:
         """All entries up to the end of the file.
@@ -116,19 +128,28 @@ class Parser:
 
     def _entry(self, token: Token, scopes: list[Dictionary]) -> None:
         key, pattern = str(token.value), token.kind == "text"
-        line = self.scanner.line
+        line, home, mode = self.scanner.line, scopes[-1], self.mode[0]
+        known = (home.patterns if pattern else home.entries).get(key)
+        if known is not None and mode == "error":
+            raise self.scanner.error(f"{key!r} stands twice", expected="once, as #inputMode says")
+        if known is not None and mode == "overwrite":
+            home.remove(key, pattern=pattern)
+            known = None
+        kept = known is not None and mode == "protect"
         if self.scanner.taken(b"{"):
-            known = scopes[-1].entries.get(key)
-            below = known if isinstance(known, Dictionary) and not pattern else Dictionary(line)
-            scopes[-1].put(key, below, pattern=pattern)
+            below = Dictionary(line)
+            if isinstance(known, Dictionary) and not pattern and not kept:
+                below = known
+            if not kept:
+                home.put(key, below, pattern=pattern)
             self._entries([*scopes, below], nested=True)
             return
         items = self._items(scopes, ";", key)
-        # "key $other;" takes over a whole dictionary.
-        if len(items) == 1 and isinstance(items[0], Dictionary):
-            scopes[-1].put(key, items[0], pattern=pattern)
+        if kept:
             return
-        scopes[-1].put(key, items, pattern=pattern)
+        # "key $other;" takes over a whole dictionary.
+        whole = len(items) == 1 and isinstance(items[0], Dictionary)
+        home.put(key, items[0] if whole else items, pattern=pattern)
 
     def _items(self, scopes: list[Dictionary], until: str, what: str, depth: int = 0) -> list[Item]:
         """Items up to a sign, which is passed over."""
@@ -174,7 +195,10 @@ class Parser:
             case "word":
                 return [Word(value)]
             case "macro":
-                found = look_up(value, scopes)
+                name, _, other = named(value, scopes).partition(":-")
+                found = look_up(name, scopes)
+                if found is None and other:
+                    return self._items_of_text(other, scopes)
                 if found is None:
                     return [self._unread(f"${value}")]
                 self._weigh(found)
@@ -185,6 +209,15 @@ class Parser:
                 return [Unread("#{", self.scanner.line, f"{value}#}}")]
             case _:
                 return [value]
+
+    def _items_of_text(self, text: str, scopes: list[Dictionary]) -> list[Item]:
+        """The items of a piece of text: what "${x:-...}" stands for where there is no x."""
+        if text.count("$") > _DEEPEST:
+            raise self.scanner.error("macros are nested too deep")
+        raw = f"{text};".encode()
+        source = Bytes(self.scanner.source.path, io.BytesIO(raw), len(raw), packed=False)
+        inner = Parser(Scanner(source), self.encoding, self.root, self.files, self.budget)
+        return inner._items(scopes, ";", text)
 
     def _spend(self, count: int) -> None:
         self.budget[0] -= count
@@ -217,7 +250,9 @@ class Parser:
         line = self.scanner.line
         following = self.scanner.peek()
         text = ""
-        if following == b"{":
+        if following == b"{" and name in _FORMULAS:
+            text = self.scanner.braced(f"#{name} {{").strip()
+        elif following == b"{":
             self.scanner.advance(1)
             below = Dictionary(line)
             self._entries([Dictionary(), below], nested=True)
@@ -232,11 +267,16 @@ class Parser:
         """A directive that stands where a key could."""
         if name in _INCLUDES:
             self._include(name, scopes)
-        elif name in _MODES:
+        elif name == "inputMode":
+            token = self.scanner.token()
+            said = "" if token is None else str(token.value)
+            if said not in _MODES:
+                raise self.scanner.error(f"#inputMode {said!r}", expected=", ".join(_MODES))
+            self.mode[0] = _MODES[said]
+        elif name == "inputSyntax":
             self.scanner.token()
         elif name == "remove":
-            token = self.scanner.token()
-            scopes[-1].entries.pop("" if token is None else str(token.value), None)
+            self._remove(scopes[-1])
         elif name in _CHOICES:
             raise self.scanner.error(
                 f"holds #{name}, which is not decided here", hint="write the entries it chooses"
@@ -252,6 +292,19 @@ class Parser:
                 if self.scanner.token() == ("sign", ";"):
                     break
             scopes[-1].put(said[:200], [Unread(said[:200], line)], pattern=False)
+
+    def _remove(self, home: Dictionary) -> None:
+        """ "#remove key", or several keys and patterns in parentheses."""
+        several = self.scanner.taken(b"(")
+        while True:
+            token = self.scanner.token()
+            if token is None:
+                raise self.scanner.error("#remove has no end", expected="keys")
+            if several and token == ("sign", ")"):
+                return
+            home.remove(str(token.value), pattern=token.kind == "text")
+            if not several:
+                return
 
     def _include(self, name: str, scopes: list[Dictionary]) -> None:
         token = self.scanner.token()
@@ -273,7 +326,9 @@ class Parser:
             scanner = Scanner(source)
             header = read_header(scanner)
             encoding = self.encoding if header is None else header.encoding
-            inner = Parser(scanner, encoding, self.root, (*self.files, file), self.budget)
+            inner = Parser(
+                scanner, encoding, self.root, (*self.files, file), self.budget, self.mode
+            )
             inner.whole(scopes)
 
     def _included(self, said: str) -> Path | None:
@@ -296,54 +351,6 @@ class Parser:
             )
         found = present(Path(real).parent, Path(real).name)
         return None if found is None else Path(os.path.realpath(found))
-
-
-def look_up(name: str, scopes: list[Dictionary]) -> Any:
-    """What a macro stands for; None if nothing.
-
-    "x" is looked for from the innermost dictionary outwards, ":x" in the outermost, "..x" in the
-    one around; a dot or slash goes into a dictionary.
-    """
-    at = len(scopes) - 1
-    outward = True
-    if name.startswith((":", "/", "!")):
-        name, at, outward = name[1:], 0, False
-    elif name.startswith("."):
-        dots = len(name) - len(name.lstrip("."))
-        name, at, outward = name[dots:], max(at - (dots - 1), 0), False
-    name = name.partition(":-")[0]
-    while at >= 0:
-        found = _into(scopes[at], name)
-        if found is not None or not outward:
-            return found
-        at -= 1
-    return None
-
-
-def _into(start: Dictionary, name: str) -> Any:
-    found = start.find(name)
-    if found is not None:
-        return found
-    for mark in ("/", "."):
-        at: Any = start
-        for part in name.split(mark):
-            at = at.find(part) if isinstance(at, Dictionary) else None
-        if at is not None:
-            return at
-    return None
-
-
-def copied(found: Dictionary) -> Dictionary:
-    """A dictionary of its own with the same entries."""
-    made = Dictionary(found.line)
-    made.merge(
-        Dictionary(
-            found.line,
-            {k: copied(v) if isinstance(v, Dictionary) else v for k, v in found.entries.items()},
-            {k: copied(v) if isinstance(v, Dictionary) else v for k, v in found.patterns.items()},
-        )
-    )
-    return made
 
 
 def read_dictionary(path: Path, root: Path) -> tuple[Header | None, Dictionary]:

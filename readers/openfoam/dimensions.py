@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from meshkit.readers.openfoam.entries import Dims
+from meshkit.readers.openfoam.entries import Dims, Word
 
 Exponents = tuple[float, ...]
 
@@ -45,6 +45,13 @@ def dims_of(items: Sequence[Any]) -> Exponents | None:
     return None if found is None else exponents(found.items)
 
 
+def in_other_units(items: Sequence[Any]) -> bool:
+    """Whether an entry's number is in units that are not SI's own, such as [mm^2/s]."""
+    found = next((x for x in items if isinstance(x, Dims)), None)
+    words = found is not None and any(isinstance(x, Word) for x in found.items)
+    return words and dims_of(items) is None
+
+
 def unit(exponent: Exponents | None) -> str | None:
     """The unit as text: "m/s", "Pa", "m^2/s^2", "dimensionless"; None where none is known.
 
@@ -68,7 +75,7 @@ def _power(name: str, exponent: float) -> str:
 
 @cache
 def _of_words(words: str) -> Exponents | None:
-    """Units in words; a blank between two multiplies."""
+    """Units in words, a blank multiplies; None where they are not SI's own, as mm is."""
     from tokenize import TokenError
 
     import pint
@@ -81,9 +88,10 @@ def _of_words(words: str) -> Exponents | None:
     try:
         if len(words) > 200:
             return None
-        found = dict(registry.Quantity(1, registry.parse_units(words)).to_base_units().units._units)
+        base = registry.Quantity(1, registry.parse_units(words)).to_base_units()
+        found = dict(base.units._units)
     except nonsense:
         return None
-    if set(found) - set(_PINT_BASE):
+    if abs(base.magnitude - 1) > 1e-12 or set(found) - set(_PINT_BASE):
         return None
     return tuple(float(found.get(name, 0)) for name in _PINT_BASE)

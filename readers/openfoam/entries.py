@@ -67,12 +67,16 @@ class Dictionary:
             self.put(key, value, pattern=True)
 
     def find(self, key: str, also: Sequence[str] = ()) -> list[Item] | Dictionary | None:
-        """The entry of a key, else of the last of the other names, else of a pattern that fits."""
-        for name in (key, *also):
-            if name in self.entries:
-                return self.entries[name]
+        """The entry of a key, else the last one of the other names, else of the last pattern that
+        fits the key."""
+        if key in self.entries:
+            return self.entries[key]
+        if also:
+            for name in reversed(self.entries):
+                if name in also:
+                    return self.entries[name]
         for pattern in reversed(self.patterns):
-            if fits(pattern, key) or any(fits(pattern, name) for name in also):
+            if fits(pattern, key):
                 return self.patterns[pattern]
         return None
 
@@ -91,6 +95,12 @@ class Dictionary:
         items = self.items_of(key)
         last = items[-1] if items else None
         return last if isinstance(last, int | float) else None
+
+    def remove(self, key: str, *, pattern: bool) -> None:
+        """Take an entry away, or all whose key fits a pattern."""
+        for name in [n for n in self.entries if n == key or (pattern and fits(key, n))]:
+            del self.entries[name]
+        self.patterns.pop(key if pattern else "", None)
 
     def below(self, key: str) -> Dictionary:
         """The dictionary of a key; an empty one where there is none."""

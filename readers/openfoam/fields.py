@@ -21,18 +21,20 @@ from meshkit.readers.openfoam.dimensions import (
     dims_of,
     unit,
 )
-from meshkit.readers.openfoam.entries import Dictionary, Item, Unread, is_list
+from meshkit.readers.openfoam.entries import Dictionary, Item, Unread, Word, is_list
 from meshkit.readers.openfoam.folder import Folder
 from meshkit.readers.openfoam.header import Encoding
 from meshkit.readers.openfoam.lists import WIDTHS, Array, Values
-from meshkit.readers.openfoam.plain_settings import plain
+from meshkit.readers.openfoam.plain_settings import note_unread, plain, plain_items
 from meshkit.readers.openfoam.poly_mesh import Patch
 from meshkit.readers.openfoam.scanner import Scanner
+from meshkit.report import Ledger
 
 _CLASS: Final = re.compile(
     r"(vol|surface|point)(Scalar|Vector|SphericalTensor|SymmTensor|Tensor)Field"
     r"(::Internal|::DimensionedInternalField)?"
 )
+_NO_NUMBER: Final = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 _HOMES: Final = {"vol": "cell", "surface": "face", "point": "point"}
 _SYMMETRIC: Final = ("xx", "xy", "xz", "yy", "yz", "zz")
 _COMPONENTS: Final[dict[str, tuple[str, ...]]] = {
@@ -41,6 +43,13 @@ _COMPONENTS: Final[dict[str, tuple[str, ...]]] = {
     "tensor": tuple(a + b for a in "xyz" for b in "xyz"),
 }
 _BY_WIDTH: Final = {3: "vector", 1: "sphericalTensor", 6: "symmTensor", 9: "tensor"}
+
+
+_SAYS_NOTHING: Final = (
+    *("#message", "#warning", "#includeFunc"),
+    *(f"#{word} caseDicts/setConstraintTypes" for word in ("includeEtc", "sincludeEtc")),
+)
+"""These bring no values: messages, and the types of conditions that the patches' own types fix."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +86,13 @@ def class_of(scanner_class: str) -> tuple[str, str] | None:
 
 
 def read_field(
-    folder: Folder, where: str, counts: Mapping[str, int], patches: Sequence[Patch]
+    folder: Folder,
+    where: str,
+    counts: Mapping[str, int],
+    patches: Sequence[Patch],
+    ledger: Ledger,
 ) -> Field:
-    """A field.
+    """A field; what of its text is not understood or not run is counted.
 
     Args:
         folder, where: the file.
@@ -97,7 +110,12 @@ def read_field(
             raise scanner.error(f"is of class {header.class_name!r}", expected="a field")
         home, kind = said
         entries = folder.parser(scanner, header.encoding).whole()
-        dims = dims_of(entries.items_of("dimensions"))
+        _note_unread(entries, where, ledger)
+        said_dims = entries.items_of("dimensions")
+        dims = dims_of(said_dims)
+        if said_dims and dims is None:
+            reason = f"dimensions {plain_items(said_dims)!r} are none that is known here"
+            ledger.dropped("unit", where, 1, reason)
         key = "internalField" if entries.find("internalField") is not None else "value"
         items = entries.items_of(key)
         inner = _values(scanner, header.encoding, items, key, kind, counts[home])
@@ -106,6 +124,21 @@ def read_field(
         on = _on_patches(scanner, header.encoding, entries.below("boundaryField"), patches, home)
     info = _info(name, home, kind, dims, entries.word("oriented"))
     return Field(name, home, kind, info, inner, on)
+
+
+def _note_unread(entries: Dictionary, where: str, ledger: Ledger) -> None:
+    """Count directives and macros without a value: those within a patch's entries stay as text."""
+    on = entries.below("boundaryField")
+    for name, entry in on.entries.items():
+        if isinstance(entry, Dictionary):
+            note_unread(entry, f"{where} {name}", ledger)
+    for home in (entries, on):
+        for items in home.entries.values():
+            for what in items if isinstance(items, list) else ():
+                if isinstance(what, Unread):
+                    loss = not what.what.startswith(_SAYS_NOTHING)
+                    reason = f"{what.what} in line {what.line} is not run"
+                    ledger.dropped("setting", where, 1, reason, loss=loss)
 
 
 def _values(
@@ -141,9 +174,12 @@ def _values(
             found = Values(kind or _kind_of(row), row, count, uniform=True)
         case "nonuniform", Values() as values:
             found = values
+        case "nonuniform", _ if len(items) == 2 and isinstance(items[1], Word):
+            raise scanner.error(f"{key} is nonuniform {items[1]!r}", expected=f"List<{kind}>")
         case "nonuniform", _ if items[1:] in ([0], [0, []]) or items[1:] == [[]]:
             found = Values(kind or "scalar", np.zeros((0, *_shape(kind or "scalar"))), 0)
         case "nonuniform", list() as rows if is_list(items[1:]):
+            rows = _numeric(rows)
             table = np.array(rows, encoding.float_type) if _even(rows) else None
             if table is None or (kind is not None and table.shape[1:] != _shape(kind)):
                 raise scanner.error(f"{key} is no list of {kind}s", expected=f"List<{kind}>")
@@ -168,13 +204,19 @@ def _shape(kind: str) -> tuple[int, ...]:
 def _row(value: Item, encoding: Encoding) -> Array | None:
     """One value as a table of one row; None where it is no number or list of numbers."""
     dtype = encoding.float_type.newbyteorder("=")
-    if isinstance(value, str) and value.lower() in ("nan", "-nan", "inf", "-inf"):
-        value = float(value)
+    value = _numeric(value)
     if isinstance(value, int | float):
         return np.array([value], dtype)
     if isinstance(value, list) and len(value) in _BY_WIDTH and _even([value]):
         return np.array([value], dtype)
     return None
+
+
+def _numeric(item: Item) -> Any:
+    """The item with words such as "nan" and "-inf" as numbers, also within lists."""
+    if isinstance(item, list):
+        return [_numeric(x) for x in item]
+    return float(item) if isinstance(item, str) and _NO_NUMBER.fullmatch(item) else item
 
 
 def _even(rows: Sequence[Any]) -> bool:

@@ -43,6 +43,7 @@ class Header:
     object_name: str = ""
     note: str = ""
     encoding: Encoding = Encoding()
+    said: bool = False  # there is one, and not only what holds without
 
 
 def read_header(scanner: Scanner, inherited: Header | None = None) -> Header | None:
@@ -60,13 +61,21 @@ def read_header(scanner: Scanner, inherited: Header | None = None) -> Header | N
     scanner.expect(b"{", "FoamFile")
     entries: dict[str, list[Any]] = {}
     words: list[Token] = []
+    depth = 0
     for _ in range(_LONGEST):
         token = scanner.token()
         if token is None:
             raise scanner.error("the head has no end", expected="}")
-        if token == ("sign", "}"):
+        sign = token.value if token.kind == "sign" else ""
+        if sign == "{":  # "meta { ... }" says nothing of how numbers are written
+            depth += 1
+        if depth:
+            depth -= sign == "}"
+            words = []
+            continue
+        if sign == "}":
             return _begun(scanner, _header(scanner, entries))
-        if token == ("sign", ";"):
+        if sign == ";":
             if words:
                 entries[str(words[0].value)] = [t.value for t in words[1:]]
             words = []
@@ -84,8 +93,7 @@ def _header(scanner: Scanner, entries: dict[str, list[Any]]) -> Header:
     def said(key: str) -> str:
         return " ".join(str(x) for x in entries.get(key, ()))
 
-    version = entries.get("version", [2.0])
-    if len(version) != 1 or not isinstance(version[0], int | float) or not 0 < version[0] < 3:
+    if not re.fullmatch(r"[012](\.\d*)?", said("version") or "2.0"):
         raise scanner.error(f"FoamFile is of version {said('version')!r}", expected="2.0")
     form = said("format") or "ascii"
     if form not in ("ascii", "binary"):
@@ -96,6 +104,7 @@ def _header(scanner: Scanner, entries: dict[str, list[Any]]) -> Header:
         said("object"),
         said("note"),
         _encoding(scanner, form == "binary", arch),
+        said=True,
     )
 
 

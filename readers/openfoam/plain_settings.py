@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Any, Final
 
-from meshkit.readers.openfoam.dimensions import dims_of, exponents, unit
+from meshkit.readers.openfoam.dimensions import dims_of, exponents, in_other_units, unit
 from meshkit.readers.openfoam.entries import Dictionary, Dims, Item, Unread, is_list
 from meshkit.readers.openfoam.lists import Values
+from meshkit.report import Ledger
 
 _SHORT: Final = 64
 """Lists of more rows than this do not belong into attributes; they stand as their count."""
@@ -28,8 +29,10 @@ def plain_items(items: Sequence[Item]) -> Any:
     """An entry: its one item, or a list."""
     dims = dims_of(items)
     last = items[-1] if items else None
-    if dims is not None and len(items) > 1 and isinstance(last, int | float | list):
-        return {"value": _plain(last), "unit": unit(dims)}
+    known = dims is not None or in_other_units(items)
+    if known and len(items) > 1 and isinstance(last, int | float | list):
+        said = next(x for x in items if isinstance(x, Dims))
+        return {"value": _plain(last), "unit": _plain(said)}
     if is_list(items):
         return [_plain(x) for x in items[-1]]
     return _plain(items[0]) if len(items) == 1 else [_plain(x) for x in items]
@@ -51,3 +54,10 @@ def _plain(item: Item) -> Any:
     if isinstance(item, tuple):
         return {str(item[0]): plain(item[1])}
     return item if isinstance(item, int | float) else str(item)
+
+
+def note_unread(found: Dictionary, where: str, ledger: Ledger) -> None:
+    """Count what would have to be run, and stays as its text."""
+    for key, what in found.unread():
+        reason = f"{what.what} in line {what.line} is not run; its text is kept"
+        ledger.converted("setting", f"{where} {key}"[:300], 1, reason)

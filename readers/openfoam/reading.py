@@ -137,7 +137,7 @@ class _Reader:
         """A region's points, fields and settings at a time, on its topology."""
         ledger.add(skeleton.report)
         raw = skeleton.raw
-        fields = _fields(region, time, folders, skeleton, ledger)
+        fields = _fields(region, time, folders, skeleton, self.case.regions, ledger)
         more: dict[tuple[str, ...], tuple[Array, FieldInfo]] = {}
         if skeleton.addressing:
             at = merged_points(points, skeleton.addressing, raw.n_points)
@@ -186,16 +186,17 @@ def _fields(
     time: Time | None,
     folders: Sequence[Folder],
     skeleton: _Skeleton,
+    regions: Sequence[str | None],
     ledger: Ledger,
 ) -> list[Field]:
     """The fields of a region at a time, put together where processors have parts of them."""
     if time is None:
         return []
     if not skeleton.addressing:
-        return list(read_fields(folders[0], time, region, skeleton.raw, ledger).values())
+        return list(read_fields(folders[0], time, region, skeleton.raw, regions, ledger).values())
     ledgers = [Ledger() for _ in folders]
     rows = [
-        read_fields(folder, time, region, raw, own)
+        read_fields(folder, time, region, raw, regions, own)
         for folder, raw, own in zip(folders, skeleton.parts, ledgers, strict=True)
     ]
     added_up((own.report() for own in ledgers), ledger)

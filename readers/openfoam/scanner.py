@@ -24,6 +24,7 @@ _NUMBER: Final = re.compile(
 )
 _WORD: Final = re.compile(rb"[^\s\"';{}()\[\]]+")
 _TEXT: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.S)
+_BRACE: Final = re.compile(rb"[{}]")
 _SIGNS: Final = frozenset(b"(){}[];")
 
 
@@ -225,14 +226,22 @@ class Scanner:
     def _macro(self) -> Token:
         self._at += 1
         if self._text.startswith(b"{", self._at):
-            self._at += 1
-            while (end := self._text.find(b"}", self._at)) < 0:
-                if len(self._text) - self._at > _LONGEST or not self._more():
-                    raise self.error("${ has no end", expected="}")
-            name = self._text[self._at : end]
-            self._at = end + 1
-            return Token("macro", name.decode("utf-8", "replace").strip())
+            return Token("macro", self.braced("${").strip())
         return Token("macro", self._word())
+
+    def braced(self, what: str) -> str:
+        """What is between the "{" here and the "}" that pairs up with it; nothing else counts."""
+        begun, depth, at = self.place(), 0, self._at
+        while True:
+            for found in _BRACE.finditer(self._text, at):
+                depth += 1 if found[0] == b"{" else -1
+                if depth == 0:
+                    inside = self._text[self._at + 1 : found.start()]
+                    self._at = found.end()
+                    return inside.decode("utf-8", "replace")
+            at = len(self._text) - self._at  # behind what the wider window begins with
+            if at > _LONGEST or not self._more():
+                raise self.error(f"{what} has no end", place=begun, expected="}")
 
     def expect(self, sign: bytes, where: str) -> None:
         """Pass over a sign that must come now."""

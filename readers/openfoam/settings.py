@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from meshkit.errors import ReadError
+from meshkit.readers.openfoam.dimensions import in_other_units
 from meshkit.readers.openfoam.entries import Dictionary
 from meshkit.readers.openfoam.folder import Folder
-from meshkit.readers.openfoam.plain_settings import plain
+from meshkit.readers.openfoam.plain_settings import note_unread, plain
 from meshkit.report import Ledger
 
 _LEFT_OUT: Final = ("FoamFile", "functions")
@@ -58,13 +59,6 @@ def read_settings(folder: Folder, region: str | None, ledger: Ledger) -> dict[st
     return out
 
 
-def note_unread(found: Dictionary, where: str, ledger: Ledger) -> None:
-    """Count what would have to be run, and stays as its text."""
-    for key, what in found.unread():
-        reason = f"{what.what} in line {what.line} is not run; its text is kept"
-        ledger.converted("setting", f"{where} {key}"[:300], 1, reason)
-
-
 def _sought(found: Dictionary) -> dict[str, Any]:
     """The values most asked for, from any depth; the outermost of a name."""
     out: dict[str, Any] = {}
@@ -74,7 +68,7 @@ def _sought(found: Dictionary) -> dict[str, Any]:
             continue
         if isinstance(value, Dictionary):
             deeper.append(value)
-        elif key in _SOUGHT:
+        elif key in _SOUGHT and not in_other_units(value):
             number = found.number(key)
             said = number if number is not None else found.word(key)
             if said is not None:

@@ -65,9 +65,9 @@ def _zone(path: Any, name: str, entry: Dictionary, entity: Entity, key: str, cou
     _need_ids(path, place, ids, count, entity)
     flip = None
     if entity == "face":
-        flip = _array(path, entry, "flipMap", place, count).astype(np.bool_)
-        if entry.find("flipMap") is None:
-            flip = np.zeros(len(ids), np.bool_)
+        flip = np.zeros(len(ids), np.bool_)
+        if entry.find("flipMap") is not None:
+            flip = _array(path, entry, "flipMap", place, count).astype(np.bool_)
         if len(flip) != len(ids):
             raise ReadError(
                 path, f"flipMap has {len(flip)} values", place=place, expected=str(len(ids))
@@ -79,6 +79,8 @@ def _zone(path: Any, name: str, entry: Dictionary, entity: Entity, key: str, cou
 def _array(path: Any, entry: Dictionary, key: str, place: str, most: int) -> Array:
     """The labels or truths of an entry; no more than the mesh has cells, faces or points."""
     items = entry.items_of(key)
+    if not items:
+        raise ReadError(path, f"has no {key}", place=place, expected=f"{key} List<label>")
     last = items[-1] if items else []
     if isinstance(last, Values):
         if last.count > most:
@@ -88,9 +90,7 @@ def _array(path: Any, entry: Dictionary, key: str, place: str, most: int) -> Arr
         return np.repeat(last.rows, last.count) if last.uniform else last.rows
     if items == [0] or (is_list(items) and all(isinstance(x, int) for x in last)):
         return np.array(last if isinstance(last, list) else [], np.int32)
-    if items:
-        raise ReadError(path, f"{key} is no list of labels", place=place, expected="List<label>")
-    return np.zeros(0, np.int32)
+    raise ReadError(path, f"{key} is no list of labels", place=place, expected="List<label>")
 
 
 def _need_ids(path: Any, place: str, ids: Array, count: int, entity: str) -> None:

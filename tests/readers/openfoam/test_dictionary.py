@@ -54,6 +54,72 @@ def test_a_later_entry_overrides_and_dictionaries_merge(tmp_path: Path) -> None:
     assert found == {"d": {"x": 1, "y": 2, "z": 3}}
 
 
+def test_macros_with_a_default_and_of_a_name_that_is_put_together(tmp_path: Path) -> None:
+    found = said(
+        tmp_path,
+        "n b; a_b 4; p ${a_${n}}; q ${a_$n}; r ${none:-5}; s ${none:-(1 $n)}; t ${n:-7};\n"
+        "u ${none:-${also:-8}}; v ${a_${none}};\n",
+    )
+    assert {k: found[k] for k in "pqrstu"} == {
+        "p": 4, "q": 4, "r": 5, "s": [1, "b"], "t": "b", "u": 8,
+    }  # fmt: skip
+    assert found["v"] == "$a_${none}"
+
+
+def test_what_would_be_worked_out_is_passed_over_whole(tmp_path: Path) -> None:
+    found = said(
+        tmp_path,
+        'a #eval{ 3*(2 + ${x}) }; b #calc{ sin("}"); }; c #eval "1+1"; d 2;\n'
+        "e #codeStream { code #{ if (x) { y(); } } #}; };\nf 3;\n".replace('"}"', "x[0]"),
+    )
+    assert found["a"] == "#eval 3*(2 + ${x})" and found["b"] == "#calc sin(x[0]);"
+    assert found["c"] == "#eval 1+1" and found["d"] == 2 and found["f"] == 3
+    assert str(found["e"]).startswith("#codeStream")
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("merge", {"a": 2, "d": {"x": 2, "y": 1, "z": 3}}),
+        ("default", {"a": 2, "d": {"x": 2, "y": 1, "z": 3}}),
+        ("overwrite", {"a": 2, "d": {"x": 2, "z": 3}}),
+        ("protect", {"a": 1, "d": {"x": 1, "y": 1}}),
+        ("warn", {"a": 1, "d": {"x": 1, "y": 1}}),
+    ],
+)
+def test_input_modes(tmp_path: Path, mode: str, expected: dict[str, object]) -> None:
+    first = f"a 1; d {{ x 1; y 1; }}\n#inputMode {mode}\n"
+    assert said(tmp_path, first + "a 2; d { x 2; z 3; } e { }\n") == {**expected, "e": {}}
+
+
+def test_the_input_mode_of_an_included_file_lasts(tmp_path: Path) -> None:
+    (tmp_path / "system").mkdir()
+    (tmp_path / "system" / "mode").write_text("#inputMode protect\n")
+    assert said(tmp_path, 'a 1;\n#include "mode"\na 2; "b.*" 3; "b.*" 4;\n') == {
+        "a": 1, '"b.*"': 3,
+    }  # fmt: skip
+
+
+def test_entries_that_are_removed(tmp_path: Path) -> None:
+    text = 'a 1; b 2; c1 3; c2 4; d 5; "e.*" 6;\n#remove (a b)\n#remove "c."\n#remove "e.*"\n'
+    assert said(tmp_path, text) == {"d": 5}
+
+
+def test_units_that_are_not_those_of_si_stay_beside_their_value(tmp_path: Path) -> None:
+    found = said(
+        tmp_path,
+        "a [mm^2/s] 1.5; b [m^2/s] 2; c [%] 50; d [g/m^3] (1 2); e mu [Pa s] 3; f [0 1 -1] 4;\n",
+    )
+    assert found == {
+        "a": {"value": 1.5, "unit": "mm^2/s"},
+        "b": {"value": 2, "unit": "m^2/s"},
+        "c": {"value": 50, "unit": "%"},
+        "d": {"value": [1, 2], "unit": "g/m^3"},
+        "e": {"value": 3, "unit": "kg/m/s"},
+        "f": ["0 1 -1", 4],
+    }
+
+
 def test_included_files(tmp_path: Path) -> None:
     dictionary(tmp_path / "constant" / "values", "nu 2e-5;\ndeep { $above; }\n")
     (tmp_path / "system").mkdir()
@@ -85,6 +151,12 @@ def test_included_files(tmp_path: Path) -> None:
         ("a 'x';", "a ' stands alone"),
         ("a #{ code", "code has no end"),
         ("a ${x", r"\$\{ has no end"),
+        ("a #eval{ 1 + {", r"#eval \{ has no end"),
+        ("a 1;\n#inputMode error\na 2;", "'a' stands twice; expected once, as #inputMode says"),
+        ("#inputMode never", "#inputMode 'never'; expected default, merge"),
+        ("#remove (a", "#remove has no end"),
+        ("a " + "${x:-" * 200 + "1" + "}" * 200 + ";", "macros are nested too deep"),
+        ("#if 1\na 1;\n#endif", "holds #if, which is not decided here"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -141,6 +213,14 @@ def test_nothing_is_run(tmp_path: Path) -> None:
     assert any("#calc in line" in e.reason for e in noted)
     assert any("#codeStream" in e.reason for e in noted)
     assert mesh.info.report.lossless
+
+
+def test_a_value_in_other_units_is_not_lifted_out_as_a_plain_number(tmp_path: Path) -> None:
+    folder = write_case(tmp_path, example(), {}, Style())
+    dictionary(folder / "constant" / "transportProperties", "nu [mm^2/s] 1.5; rho [kg/m^3] 2;")
+    found = read(folder).info.attributes
+    assert "nu" not in found and found["rho"] == 2
+    assert found["transportProperties"]["nu"] == {"value": 1.5, "unit": "mm^2/s"}
 
 
 def test_a_settings_file_that_is_damaged_is_counted(tmp_path: Path) -> None:
