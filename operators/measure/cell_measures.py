@@ -39,4 +39,4 @@ def cell_measures(mesh: Mesh) -> Tensor:
             not that of its degrees), or a convex point set does not say what its faces are; the
             message names the cell.
     """
-    return cell_moments(mesh)[0].to(mesh.points.dtype)
+    return cell_moments(mesh, centroids=False)[0].to(mesh.points.dtype)

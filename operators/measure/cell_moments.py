@@ -27,18 +27,23 @@ from meshkit.operators.measure.coordinates import (
 )
 from meshkit.operators.measure.curved import curved_moments
 from meshkit.operators.measure.fan import area_and_moment, cone
+from meshkit.operators.measure.ring_kernel import ring_geometry
 from meshkit.operators.measure.shape_functions import has_element
-from meshkit.operators.measure.solid_kernel import solid_moments
+from meshkit.operators.measure.solid_kernel import polyhedron_moments, solid_moments
 
 _AT_ONCE = 1 << 17
 """Cells of one block that are worked on together, to bound the memory of what lies between."""
 
-Moments = tuple[Tensor, Tensor, Tensor]
-"""Measure [m], centroid relative to the vertex mean [m, 3], vertex mean [m, 3]."""
+Moments = tuple[Tensor, Tensor]
+"""Measure [m] and centroid [m, 3]; without rows where it was not asked for and costs time."""
 
 
-def cell_moments(mesh: Mesh) -> tuple[Tensor, Tensor]:
+def cell_moments(mesh: Mesh, centroids: bool = True) -> Moments:
     """Measures [n_cells] and centroids [n_cells, 3], in a dtype that can be computed in.
+
+    Args:
+        mesh: any.
+        centroids: whether they are wanted; else theirs is an empty tensor.
 
     Raises:
         MeshError: a point id is out of range, a type is unknown, a size is wrong, or a convex
@@ -47,8 +52,7 @@ def cell_moments(mesh: Mesh) -> tuple[Tensor, Tensor]:
     need_point_ids(mesh)
     need_polyhedra(mesh.cells)
     points = in_space(mesh.points)
-    measures: list[Part] = []
-    centroids: list[Part] = []
+    found: list[tuple[Tensor, Moments]] = []
     for block in mesh.cells.blocks:
         row = known_type(block.type, int(block.ids[0]))
         if row.dim == 3:
@@ -56,18 +60,16 @@ def cell_moments(mesh: Mesh) -> tuple[Tensor, Tensor]:
         if block.type != POLYHEDRON:
             need_size(block)
             for part in _chunks(block):
-                measure, offset, middle = _moments(mesh.cells, row, part, points)
-                measures.append((part.ids, measure))
-                centroids.append((part.ids, middle + offset))
+                found.append((part.ids, _moments(mesh.cells, row, part, points, centroids)))
     if len(mesh.cells.polyhedron_ids):
         ids = mesh.cells.polyhedron_ids
-        measure, offset, middle = _of_polyhedra(mesh.cells, points)
-        measures.append((ids, measure))
-        centroids.append((ids, middle + offset))
+        found.append((ids, _of_polyhedra(mesh.cells, points, centroids)))
+    measures: list[Part] = [(ids, measure) for ids, (measure, _) in found]
+    middles: list[Part] = [(ids, middle) for ids, (_, middle) in found]
     n = mesh.n_cells
     return (
         assembled(n, measures, points.new_zeros(())),
-        assembled(n, centroids, points.new_zeros(3)),
+        assembled(n, middles, points.new_zeros(3)) if centroids else points.new_zeros(0, 3),
     )
 
 
@@ -76,36 +78,53 @@ def _chunks(block: Block) -> Iterator[Block]:
     return (Block(block.type, ids, table) for ids, table in zip(some, rows, strict=True))
 
 
-def _moments(cells: Cells, row: CellType, block: Block, points: Tensor) -> Moments:
+def _moments(cells: Cells, row: CellType, block: Block, points: Tensor, centroids: bool) -> Moments:
     local = corners(row, block.connectivity.shape[1])
     if row.dim == 3 and not has_element(row) and plain(points):
         table = block.connectivity
         straight = local == tuple(range(table.shape[1]))
-        return solid_moments(row, table if straight else table[:, list(local)], points)
+        table = table if straight else table[:, list(local)]
+        return solid_moments(row, table, points, centroids)
+    polygon = row.dim == 2 and row.shape != "triangle_strip" and not has_element(row)
+    if polygon and plain(points):
+        return _of_polygons(block.connectivity[:, list(local)], points, centroids)
     x = points[block.connectivity[:, list(local)].long()]
     middle = x.mean(1)
     curved = curved_moments(row, block, cells.degrees, points)
     if curved is not None:
-        return *curved, middle
-    x = x - middle[:, None]
+        measure, offset = curved
+    else:
+        measure, offset = _straight(row, local, x - middle[:, None])
+    return measure, middle + offset
+
+
+def _straight(row: CellType, local: tuple[int, ...], x: Tensor) -> Moments:
+    """Measure, and centroid relative to the vertex mean, of corners [m, k, 3] about that."""
+    nothing = x.new_zeros(len(x), 3)
     if row.dim == 0 or x.shape[1] == 0:
-        return x.new_zeros(len(x)), torch.zeros_like(middle), middle
+        return x.new_zeros(len(x)), nothing
     if row.dim == 1:
-        return *_of_lines(x), middle
+        return _of_lines(x)
     if row.shape == "triangle_strip":
-        return *_of_strips(x), middle
+        return _of_strips(x)
     if row.dim == 2:
-        return *area_and_moment(x), middle
+        return area_and_moment(x)
     if row.shape == "tetra":
         a, b, c, d = x.unbind(1)
-        volume = dot(cross(b - a, c - a), d - a) / 6
-        return volume, torch.zeros_like(middle), middle
+        return dot(cross(b - a, c - a), d - a) / 6, nothing
     place = {p: i for i, p in enumerate(local)}
     volume, moment = x.new_zeros(len(x)), x.new_zeros(len(x), 3)
     for face in row.faces:
         part, first = cone(x[:, [place[p] for p in face]])
         volume, moment = volume + part, moment + first
-    return volume, _divided(moment, volume, extent(x), 3), middle
+    return volume, _divided(moment, volume, extent(x), 3)
+
+
+def _of_polygons(table: Tensor, points: Tensor, centroids: bool) -> Moments:
+    ends = torch.arange(len(table) + 1) * table.shape[1]
+    wanted = ("areas", "centroids") if centroids else ("areas",)
+    found = ring_geometry(points, ends, table.reshape(-1), *wanted)
+    return found["areas"], found.get("centroids", points[:0])
 
 
 def _divided(moment: Tensor, measure: Tensor, scale: Tensor, dim: int) -> Tensor:
@@ -132,13 +151,15 @@ def _of_strips(x: Tensor) -> tuple[Tensor, Tensor]:
     return whole, _divided(moment, whole, extent(x), 2)
 
 
-def _of_polyhedra(cells: Cells, points: Tensor) -> Moments:
+def _of_polyhedra(cells: Cells, points: Tensor, centroids: bool) -> Moments:
     """Through the fans of their own faces."""
     solids = cells.polyhedra
     if solids is None or len(points) == 0:
         n = len(cells.polyhedron_ids)
         blank = points.new_full((n, 3), float("nan"))
-        return points.new_zeros(n), torch.zeros_like(blank), blank
+        return points.new_zeros(n), blank
+    if plain(points):
+        return polyhedron_moments(cells, solids, points, centroids)
     middle, scale = polyhedron_middles(cells, points)
     cell = csr.row_of_each(solids.faces)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
@@ -149,7 +170,7 @@ def _of_polyhedra(cells: Cells, points: Tensor) -> Moments:
     volume = assembled(n, [(r, v) for r, v, _ in parts], points.new_zeros(()))
     moment = assembled(n, [(r, m) for r, _, m in parts], points.new_zeros(3))
     volume, moment = summed(volume, solids.faces), summed(moment, solids.faces)
-    return volume, _divided(moment, volume, scale, 3), middle
+    return volume, middle + _divided(moment, volume, scale, 3)
 
 
 def polyhedron_middles(cells: Cells, points: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,13 +7,15 @@ import math
 import torch
 from torch import Tensor
 
+from meshkit.cells import Cells
 from meshkit.celltypes import CELL_TYPES
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.adjacency.templates import corners
-from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over
+from meshkit.operators.measure import surface_kernel as compiled
+from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over, plain
 from meshkit.operators.measure.fan import area_vector
-from meshkit.operators.measure.rings import surface_rings
+from meshkit.operators.measure.rings import ring_table, surface_rings
 
 
 def corner_angles(mesh: Mesh) -> Tensor:
@@ -39,26 +41,31 @@ def corner_angles(mesh: Mesh) -> Tensor:
     need_point_ids(mesh)
     points = in_space(mesh.points)
     cells = mesh.cells
-    surface = (cells.dims == 2).repeat_interleave(cells.sizes.long())
-    out = torch.where(surface & _is_corner(mesh), 0.0, float("nan")).to(points.dtype)
+    out = torch.where(_is_corner(cells), 0.0, float("nan")).to(points.dtype)
+    if plain(points):
+        compiled.ring_angles(points, ring_table(cells), out)
+        return out.to(mesh.points.dtype)
     for rings in surface_rings(cells):
         angles = ring_angles(points[rings.points])
         out = out.index_add(0, rings.places.reshape(-1), angles.reshape(-1))
     return out.to(mesh.points.dtype)
 
 
-def _is_corner(mesh: Mesh) -> Tensor:
-    """bool [len(connectivity)]: no point between the corners of a high-order surface."""
-    cells = mesh.cells
-    out = torch.ones(len(cells.connectivity), dtype=torch.bool, device=mesh.device)
-    for block in cells.blocks:
-        row, size = CELL_TYPES[block.type], block.connectivity.shape[1]
-        local = sorted(corners(row, size))
-        between = [i for i in range(size) if i not in local]
-        if row.dim == 2 and between:
-            at = torch.tensor(between, device=out.device)
-            out[cells.offsets[block.ids].long()[:, None] + at] = False
-    return out
+def _is_corner(cells: Cells) -> Tensor:
+    """bool [len(connectivity)]: of a surface cell, and no point between corners of high order."""
+
+    def found() -> Tensor:
+        out = (cells.dims == 2).repeat_interleave(cells.sizes.long())
+        for block in cells.blocks:
+            row, size = CELL_TYPES[block.type], block.connectivity.shape[1]
+            local = sorted(corners(row, size))
+            between = [i for i in range(size) if i not in local]
+            if row.dim == 2 and between:
+                at = torch.tensor(between, device=out.device)
+                out[cells.offsets[block.ids].long()[:, None] + at] = False
+        return out
+
+    return cells.memo("surface_corners", found)
 
 
 def ring_angles(x: Tensor) -> Tensor:

@@ -8,18 +8,21 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from meshkit import csr
 from meshkit.celltypes import cell_type
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.edges import edges
 from meshkit.operators.adjacency.faces import faces
 from meshkit.operators.adjacency.sides import need_point_ids
-from meshkit.operators.measure.coordinates import cross, dot, in_space, length, matters, over
+from meshkit.operators.measure import surface_kernel as compiled
+from meshkit.operators.measure.bend_kernel import mean_bends
+from meshkit.operators.measure.coordinates import cross, dot, in_space, length, matters, over, plain
 from meshkit.operators.measure.corner_angles import ring_angles
 from meshkit.operators.measure.fan import area_vector, triangles
 from meshkit.operators.measure.part import top_cells
-from meshkit.operators.measure.point_normals import weighted_normals
-from meshkit.operators.measure.rings import SurfaceRings, surface_rings
+from meshkit.operators.measure.point_normals import unit_normals
+from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.measure.shares import point_shares
 
 _STRIP: Final = cell_type("triangle_strip").number
@@ -69,7 +72,9 @@ def gauss_curvature(mesh: Mesh) -> Tensor:
         triangulated 2-manifolds, 2003.
     """
     points = in_space(_need_surface(mesh).points)
-    return _by_area(_defects(mesh, points), mesh, points).to(mesh.points.dtype)
+    area = point_shares(top_cells(mesh), points, "dual")
+    found = over(_defects(mesh, points), area, area.detach() != 0, float("nan"))
+    return found.to(mesh.points.dtype)
 
 
 def mean_curvature(mesh: Mesh) -> Tensor:
@@ -94,15 +99,18 @@ def mean_curvature(mesh: Mesh) -> Tensor:
         Meyer, Desbrun, Schröder and Barr, 2003.
     """
     points = in_space(_need_surface(mesh).points)
+    known = ~_on_boundary(mesh)
+    area = point_shares(top_cells(mesh), points, "dual")
+    if plain(points):
+        found = mean_bends(points, ring_table(mesh.cells), area, known)
+        return found.to(mesh.points.dtype)
     growth = points.new_zeros(mesh.n_points, 3)
     for rings in surface_rings(mesh.cells):
         some = _area_gradient(points[rings.points])
         growth = growth.index_add(0, rings.points.reshape(-1), some.reshape(-1, 3))
-    normals = weighted_normals(mesh, points)
-    size = length(normals)
-    normals = over(normals, size, matters(size, size.new_ones(()), 1), float("nan"))
-    bend = _by_area(dot(growth, normals) / 2, mesh, points)
-    return torch.where(_on_boundary(mesh), float("nan"), bend).to(mesh.points.dtype)
+    along = dot(growth, unit_normals(mesh, points)) / 2
+    bend = over(along, area, area.detach() != 0, float("nan"))
+    return torch.where(known, bend, float("nan")).to(mesh.points.dtype)
 
 
 def _need_surface(mesh: Mesh) -> Mesh:
@@ -116,42 +124,36 @@ def _need_surface(mesh: Mesh) -> Mesh:
 
 
 def _defects(mesh: Mesh, points: Tensor) -> Tensor:
-    ends = torch.bincount(edges(mesh).long().reshape(-1), minlength=mesh.n_points)
-    cells = torch.zeros_like(ends)
+    flat = mesh.cells.memo(("flat angles", mesh.n_points), lambda: _flat_angles(mesh))
+    if plain(points):
+        return (flat - compiled.angle_sums(points, ring_table(mesh.cells))).to(points.dtype)
     out = points.new_zeros(mesh.n_points)
-    strips: list[SurfaceRings] = []
     for rings in surface_rings(mesh.cells):
-        ids = rings.points.reshape(-1)
         k = rings.points.shape[1]
         angles = ring_angles(points[rings.points])
         if k > 3:
             # Warped cells: what is missing belongs to their corners.
             missing = (k - 2) * math.pi - angles.sum(1, keepdim=True)
             angles = angles + missing / k
-        out = out.index_add(0, ids, angles.reshape(-1))
-        cells = cells.index_add(0, ids, torch.ones_like(ids))
-        strips.append(rings)
-    cells = cells - _inside_strips(mesh, strips)
-    used = cells > 0
-    flat = (math.pi * (2 - ends + cells).to(points.dtype)) * used
-    return flat - out
+        out = out.index_add(0, rings.points.reshape(-1), angles.reshape(-1))
+    return flat.to(points.dtype) - out
 
 
-def _inside_strips(mesh: Mesh, rings: list[SurfaceRings]) -> Tensor:
-    """int64 [n_points]: how many triangles more than one the strips at a point have there.
-
-    A strip counts as one cell: its inner edges are none of `edges`.
+def _flat_angles(mesh: Mesh) -> Tensor:
+    """float64 [n_points]: pi (2 - edges + cells), what the angles at each point of a cell add up
+    to where the surface is flat. A strip counts as one cell: its inner edges are none of `edges`.
     """
-    out = torch.zeros(mesh.n_points, dtype=torch.int64, device=mesh.device)
-    strips = mesh.cells.types == _STRIP
-    if not bool(strips.any()):
-        return out
-    for some in rings:
-        mine = some.points[strips[some.cell]].reshape(-1)
-        out = out.index_add(0, mine, torch.ones_like(mine))
-    ids = torch.nonzero(strips).squeeze(1)
-    corners = mesh.cells.take(ids).connectivity.long()
-    return out.index_add(0, corners, -torch.ones_like(corners))
+    ends = torch.bincount(edges(mesh).long().reshape(-1), minlength=mesh.n_points)
+    table = ring_table(mesh.cells)
+    cells = torch.bincount(table.points.long(), minlength=mesh.n_points)
+    strips = torch.nonzero(mesh.cells.types == _STRIP).squeeze(1)
+    if len(strips) and table.cell is not None:
+        which = table.cell.repeat_interleave(csr.lengths_of(table.offsets).long())
+        inside = table.points[(mesh.cells.types == _STRIP)[which]]
+        whole = mesh.cells.take(strips).connectivity.long()
+        cells = cells - torch.bincount(inside, minlength=mesh.n_points)
+        cells = cells + torch.bincount(whole, minlength=mesh.n_points)
+    return math.pi * (2 - ends + cells).double() * (cells > 0)
 
 
 def _area_gradient(x: Tensor) -> Tensor:
@@ -181,15 +183,14 @@ def _direction(vector: Tensor, x: Tensor) -> Tensor:
     return over(vector, size, matters(size, scale, 2), 0.0)
 
 
-def _by_area(amount: Tensor, mesh: Mesh, points: Tensor) -> Tensor:
-    area = point_shares(top_cells(mesh), points, "dual")
-    return over(amount, area, area.detach() != 0, float("nan"))
-
-
 def _on_boundary(mesh: Mesh) -> Tensor:
     """bool [n_points]: at the end of an edge of one cell, or of more than two."""
     table = faces(mesh)
-    edge = table.connectivity.reshape(-1, 2)[table.boundary]
-    out = torch.zeros(mesh.n_points, dtype=torch.bool, device=mesh.device)
-    out[edge.reshape(-1).long()] = True
-    return out
+
+    def found() -> Tensor:
+        edge = table.connectivity.reshape(-1, 2)[table.boundary]
+        out = torch.zeros(mesh.n_points, dtype=torch.bool, device=mesh.device)
+        out[edge.reshape(-1).long()] = True
+        return out
+
+    return table.memo(("boundary points", mesh.n_points), (), found)

@@ -36,9 +36,10 @@ def area_and_moment(ring: Tensor) -> tuple[Tensor, Tensor]:
     """The area of rings, and their centroids relative to the vertex mean.
 
     Triangles of the fan that face against the area vector count negative: the area of a plane
-    ring is right where it is not convex, that of a warped one is the area of its fan. The
-    centroid weighs the triangles by their area projected along the area vector; where that is
-    zero it is the vertex mean.
+    ring is right where it is not convex, that of a warped one is the area of its fan; where the
+    area vector is nothing but rounding there is no facing, and no area. The centroid weighs the
+    triangles by their area projected along the area vector; where that is zero it is the vertex
+    mean.
 
     Returns:
         [...] and [..., 3].
@@ -58,6 +59,7 @@ def area_and_moment(ring: Tensor) -> tuple[Tensor, Tensor]:
     thirds = (spokes + torch.roll(spokes, -1, -2)) / 3
     size = length(whole)
     usable = matters(size, extent(spokes), 2)
+    area = torch.where(usable, area, size)
     unit = over(whole, size, usable, 0.0)
     weight = dot(parts, unit.unsqueeze(-2))
     moment = (weight.unsqueeze(-1) * thirds).sum(-2)

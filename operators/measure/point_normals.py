@@ -7,10 +7,11 @@ from torch import Tensor
 
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
-from meshkit.operators.measure.coordinates import in_space, length, matters, over
+from meshkit.operators.measure import surface_kernel as compiled
+from meshkit.operators.measure.coordinates import in_space, length, matters, over, plain
 from meshkit.operators.measure.corner_angles import ring_angles
 from meshkit.operators.measure.fan import area_vector
-from meshkit.operators.measure.rings import surface_rings
+from meshkit.operators.measure.rings import ring_table, surface_rings
 
 
 def point_normals(mesh: Mesh) -> Tensor:
@@ -31,13 +32,19 @@ def point_normals(mesh: Mesh) -> Tensor:
     Source: Thürmer and Wüthrich, Computing vertex normals from polygonal facets, JGT 3(1) 1998.
     """
     need_point_ids(mesh)
-    normals = weighted_normals(mesh, in_space(mesh.points))
+    return unit_normals(mesh, in_space(mesh.points)).to(mesh.points.dtype)
+
+
+def unit_normals(mesh: Mesh, points: Tensor) -> Tensor:
+    """[n_points, 3]: as `point_normals`, of points [n_points, 3]."""
+    if plain(points):
+        return compiled.unit_normals(points, ring_table(mesh.cells)).to(points.dtype)
+    normals = _weighted(mesh, points)
     size = length(normals)
-    known = matters(size, size.new_ones(()), 1)
-    return over(normals, size, known, float("nan")).to(mesh.points.dtype)
+    return over(normals, size, matters(size, size.new_tensor(compiled.ROUNDING), 1), float("nan"))
 
 
-def weighted_normals(mesh: Mesh, points: Tensor) -> Tensor:
+def _weighted(mesh: Mesh, points: Tensor) -> Tensor:
     """[n_points, 3]: the sum of angle times unit normal over the surface cells around."""
     out = points.new_zeros(mesh.n_points, 3)
     for rings in surface_rings(mesh.cells):

@@ -15,29 +15,35 @@ from torch import Tensor
 from meshkit.operators.kernels import Array, array, kernel, over_rows
 
 
-def ring_geometry(
-    points: Tensor, offsets: Tensor, ids: Tensor, *wanted: str, unit: bool = False
-) -> dict[str, Tensor]:
+def ring_geometry(points: Tensor, offsets: Tensor, ids: Tensor, *wanted: str) -> dict[str, Tensor]:
     """What is wanted of rings, in the dtype of the points, without derivatives.
 
     Args:
         points: [n_points, 3], on the CPU.
         offsets, ids: the rings, int [n + 1] and int [..], ids in range.
-        wanted: "vectors" [n, 3], the area vectors; "areas" [n], of the fans; "middles" [n, 3], the
-            vertex means; "apart" [n, 3], the centroids relative to these; "centroids" [n, 3].
-            A ring without points has zero vector and area, else NaN.
-        unit: vectors of length 1, NaN where they are rounding beside the ring; nothing else then.
+        wanted: some of "vectors" [n, 3], the area vectors; "areas" [n], of the fans; "centroids"
+            [n, 3]. A ring without points has zero vector and area, and NaN for a centroid.
     """
     n = len(offsets) - 1
     dtype = array(points[:0]).dtype
-    columns = {"vectors": 3, "areas": 1, "middles": 3, "apart": 3, "centroids": 3}
+    columns = {"vectors": 3, "areas": 1, "centroids": 3}
     out = {k: np.empty((n if k in wanted else 0, c), dtype) for k, c in columns.items()}
     rings = (array(points.double()), array(offsets), array(ids), torch.finfo(points.dtype).eps)
     if wanted == ("vectors",):
-        over_rows(_vectors, n, *rings, unit, out["vectors"])
+        over_rows(_vectors, n, *rings, False, 0.0, out["vectors"])
     else:
         over_rows(_rings, n, *rings, *out.values())
     return {k: torch.from_numpy(out[k]).squeeze(1) for k in wanted}
+
+
+def ring_normals(points: Tensor, offsets: Tensor, ids: Tensor, otherwise: float) -> Tensor:
+    """[n, 3]: the unit vectors along the area vectors of rings; `otherwise` where these are
+    nothing but rounding beside the ring. Arguments as for `ring_geometry`.
+    """
+    out = np.empty((len(offsets) - 1, 3), array(points[:0]).dtype)
+    rings = (array(points.double()), array(offsets), array(ids), torch.finfo(points.dtype).eps)
+    over_rows(_vectors, len(out), *rings, True, otherwise, out)
+    return torch.from_numpy(out)
 
 
 @kernel
@@ -49,6 +55,7 @@ def _vectors(
     ids: Array,
     eps: float,
     unit: bool,
+    otherwise: float,
     vectors: Array,
 ) -> None:
     for row in range(lo, hi):
@@ -56,8 +63,10 @@ def _vectors(
         x, y, z, reach = _area_vector(points, ids, begin, end)
         if unit:
             size = math.sqrt(x * x + y * y + z * z)
-            scale = math.nan if size <= eps * reach * reach else 1 / size
-            x, y, z = x * scale, y * scale, z * scale
+            if size <= eps * reach * reach:
+                x, y, z = otherwise, otherwise, otherwise
+            else:
+                x, y, z = x / size, y / size, z / size
         vectors[row, 0], vectors[row, 1], vectors[row, 2] = x, y, z
 
 
@@ -84,6 +93,14 @@ def _area_vector(
         vy += az * bx - ax * bz
         vz += ax * by - ay * bx
         mx, my, mz = mx + bx, my + by, mz + bz
+    if end - begin == 4:
+        # Of a quad by its diagonals, which are exact where it is folded to nothing.
+        q, r, s = ids[begin + 1], ids[begin + 2], ids[begin + 3]
+        ax, ay, az = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
+        bx = points[s, 0] - points[q, 0]
+        by = points[s, 1] - points[q, 1]
+        bz = points[s, 2] - points[q, 2]
+        vx, vy, vz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     mx, my, mz = mx / n, my / n, mz / n
     reach = max(abs(mx), abs(my), abs(mz))
     for i in range(begin + 1, end):
@@ -104,8 +121,6 @@ def _rings(
     eps: float,
     vectors: Array,
     areas: Array,
-    middles: Array,
-    apart: Array,
     centroids: Array,
 ) -> None:
     for row in range(lo, hi):
@@ -140,16 +155,14 @@ def _rings(
                 cy += along * (ay + by)
                 cz += along * (az + bz)
                 ax, ay, az = bx, by, bz
-            scale = 0.0 if size <= eps * reach * reach else 1 / (3 * size * size)
+            scale = 1 / (3 * size * size)
+            if size <= eps * reach * reach:
+                area, scale = size, 0.0
             cx, cy, cz = cx * scale, cy * scale, cz * scale
         if len(vectors):
             vectors[row, 0], vectors[row, 1], vectors[row, 2] = vx, vy, vz
         if len(areas):
             areas[row, 0] = area
-        if len(middles):
-            middles[row, 0], middles[row, 1], middles[row, 2] = ox + mx, oy + my, oz + mz
-        if len(apart):
-            apart[row, 0], apart[row, 1], apart[row, 2] = cx, cy, cz
         if len(centroids):
             centroids[row, 0] = ox + (mx + cx)
             centroids[row, 1] = oy + (my + cy)

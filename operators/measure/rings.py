@@ -91,6 +91,54 @@ def _without_repeats(rings: SurfaceRings) -> Iterator[SurfaceRings]:
 
 
 @dataclass(frozen=True, eq=False)
+class RingTable:
+    """The rings of all surface cells as compressed rows, for compiled code."""
+
+    cell: Tensor | None  # int64 [n]; None: ring i is cell i
+    offsets: Tensor  # int [n + 1]
+    points: Tensor  # int [..]: no point follows itself
+    places: Tensor | None  # int64 [..]: where in cells.connectivity; None: right there
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def ring_table(cells: Cells) -> RingTable:
+    """The rings of `surface_rings`, worked out once while the cells stay unchanged.
+
+    Raises:
+        MeshError: a type is unknown or a size wrong.
+    """
+    return cells.memo("ring_table", lambda: _own_rings(cells) or _gathered(cells))
+
+
+def _own_rings(cells: Cells) -> RingTable | None:
+    """The cells as they are, where each is the ring of all its points."""
+    for block in cells.blocks:
+        row = need_size(block)
+        size = block.connectivity.shape[1]
+        whole = corners(row, size) == tuple(range(size)) and size > 2
+        if row.dim != 2 or row.shape == "triangle_strip" or not whole:
+            return None
+        table = block.connectivity
+        if any(bool((table[:, i - 1] == table[:, i]).any()) for i in range(size)):
+            return None
+    return RingTable(None, cells.offsets, cells.connectivity, None) if len(cells) else None
+
+
+def _gathered(cells: Cells) -> RingTable:
+    found = list(surface_rings(cells))
+    none = torch.zeros(0, dtype=torch.int64, device=cells.types.device)
+    widths = [torch.full_like(part.cell, part.points.shape[1]) for part in found]
+    return RingTable(
+        torch.cat([none, *(part.cell for part in found)]),
+        csr.offsets_of(torch.cat([none, *widths])),
+        torch.cat([none, *(part.points.reshape(-1) for part in found)]),
+        torch.cat([none, *(part.places.reshape(-1) for part in found)]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
 class SolidRings:
     """Faces of solids of one number of corners, seen from outside; tets are not among them."""
 

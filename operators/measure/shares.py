@@ -12,11 +12,13 @@ from meshkit.cells import Block, Cells
 from meshkit.celltypes import POLYHEDRON, CellType
 from meshkit.operators.adjacency.sides import need_polyhedra, need_sides
 from meshkit.operators.adjacency.templates import corners, known_type, need_size
-from meshkit.operators.measure.coordinates import cross, dot, length, over
+from meshkit.operators.measure import share_kernel as compiled
+from meshkit.operators.measure.coordinates import cross, dot, length, over, plain
 from meshkit.operators.measure.curved import curved_shares
 from meshkit.operators.measure.fan import area_vector, triangles
-from meshkit.operators.measure.rings import AT_ONCE, solid_rings, surface_rings
+from meshkit.operators.measure.rings import AT_ONCE, ring_table, solid_rings, surface_rings
 from meshkit.operators.measure.shape_functions import has_element
+from meshkit.operators.measure.solid_kernel import polyhedron_corners
 
 Rule = Literal["dual", "linear"]
 """dual: each point has what is nearest to it. linear: each has the integral of its own shape
@@ -35,6 +37,8 @@ def point_shares(cells: Cells, points: Tensor, rule: Rule) -> Tensor:
         MeshError: as `cell_measures`.
     """
     need_polyhedra(cells)
+    if plain(points):
+        return _compiled(cells, points, rule)
     out = points.new_zeros(len(points))
     through_corners = rule == "dual"
     for block in cells.blocks:
@@ -52,6 +56,36 @@ def point_shares(cells: Cells, points: Tensor, rule: Rule) -> Tensor:
         some = share(points[flat.points], rule)
         out = out.index_add(0, flat.points.reshape(-1), some.reshape(-1))
     return _of_solids(out, cells, points, rule)
+
+
+def _compiled(cells: Cells, points: Tensor, rule: Rule) -> Tensor:
+    linear = rule == "linear"
+    out = torch.zeros(len(points), dtype=torch.float64)
+    curved = {}
+    for block in cells.blocks:
+        row = known_type(block.type, int(block.ids[0]))
+        if block.type == POLYHEDRON:
+            continue
+        need_sides(block) if row.dim == 3 else need_size(block)
+        if has_element(row) and linear:
+            curved[block.type] = row
+            for ids, some in curved_shares(row, block, cells.degrees, points.double()):
+                out = out.index_add(0, ids.reshape(-1), some.reshape(-1))
+        elif row.dim == 1:
+            out = _straight(out, row, block, points.double())
+        elif row.dim == 3:
+            local = corners(row, block.connectivity.shape[1])
+            compiled.share_solids(points, row, block.connectivity[:, list(local)], linear, out)
+    flat = cells
+    if any(row.dim == 2 for row in curved.values()):
+        kept = [b.ids for b in cells.blocks if b.type not in curved]
+        flat = cells.take(torch.sort(torch.cat([*kept, cells.polyhedron_ids[:0]])).values)
+    compiled.share_rings(points, ring_table(flat), linear, out)
+    solids = cells.polyhedra
+    if solids is not None:
+        faces = (solids.faces, solids.offsets, solids.connectivity)
+        compiled.share_polyhedra(points, polyhedron_corners(cells), faces, linear, out)
+    return out.to(points.dtype)
 
 
 def _straight(out: Tensor, row: CellType, block: Block, points: Tensor) -> Tensor:

@@ -8,8 +8,9 @@ from torch import Tensor
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.templates import corners, known_type, need_size, strip_triangles
 from meshkit.operators.measure.assembled import assembled
-from meshkit.operators.measure.coordinates import extent, length, matters, over
+from meshkit.operators.measure.coordinates import extent, length, matters, over, plain
 from meshkit.operators.measure.fan import area_vector
+from meshkit.operators.measure.ring_kernel import ring_normals
 
 
 def surface_normals(mesh: Mesh, points: Tensor, otherwise: float) -> Tensor:
@@ -33,7 +34,15 @@ def surface_normals(mesh: Mesh, points: Tensor, otherwise: float) -> Tensor:
             vectors = area_vector(x).sum(-2)
             x = x.flatten(1, 2)
         else:
-            at = torch.tensor(corners(row, size), device=points.device).long()
+            local = corners(row, size)
+            if plain(points):
+                whole = local == tuple(range(size))
+                table = block.connectivity if whole else block.connectivity[:, list(local)]
+                ends = torch.arange(len(table) + 1) * table.shape[1]
+                normals = ring_normals(points, ends, table.reshape(-1), otherwise)
+                parts.append((block.ids, normals))
+                continue
+            at = torch.tensor(local, device=points.device).long()
             x = points[block.connectivity[:, at].long()]
             vectors = area_vector(x)
         area = length(vectors)

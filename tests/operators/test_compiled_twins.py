@@ -36,6 +36,14 @@ OPERATORS: Final[dict[str, tuple[tuple[int, ...], Operator]]] = {
     "faces": ((1, 2, 3), lambda m: dict(zip("vc", face_vectors_and_centroids(m), strict=True))),
     "area vectors": ((1, 2, 3), lambda m: {"v": ops.face_area_vectors(m)}),
     "centroids": ((1, 2, 3), lambda m: {"c": ops.face_centroids(m)}),
+    "cells": ((1, 2, 3), lambda m: {"m": ops.cell_measures(m), "c": ops.cell_centroids(m)}),
+    "cell normals": ((2,), lambda m: {"n": ops.cell_normals(m)}),
+    "point normals": ((2,), lambda m: {"n": ops.point_normals(m)}),
+    "angles": ((2,), lambda m: {"a": ops.corner_angles(m), "e": ops.edge_angles(m)}),
+    "gauss": ((2,), lambda m: {"d": ops.angle_defects(m), "k": ops.gauss_curvature(m)}),
+    "mean": ((2,), lambda m: {"h": ops.mean_curvature(m)}),
+    "dual": ((1, 2, 3), lambda m: {"d": ops.dual_measures(m)}),
+    "weights": ((1, 2, 3), lambda m: {"w": ops.integration_weights(m, on="points")}),
 }
 """On meshes of which dimensions, and what is compared."""
 
