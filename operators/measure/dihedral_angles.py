@@ -165,4 +165,10 @@ def angle_inside(first: Tensor, second: Tensor, along: Tensor) -> Tensor:
     """
     size = length(along)
     axis = over(along, size, size.detach() != 0, float("nan"))
-    return math.pi - torch.atan2(dot(cross(first, second), axis), dot(first, second))
+    return angle_of_faces(dot(cross(first, second), axis), dot(first, second))
+
+
+def angle_of_faces(sine: Tensor, cosine: Tensor) -> Tensor:
+    """The angle inside, from those between the normals; faces that lie on each other make 0."""
+    folded = (cosine.detach() < 0) & (sine.detach().abs() <= 8 * torch.finfo(sine.dtype).eps)
+    return math.pi - torch.atan2(torch.where(folded, sine.abs(), sine), cosine)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Set
 from typing import Final
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,9 +14,15 @@ from meshkit.celltypes import POLYHEDRON, CellType
 from meshkit.operators.adjacency.sides import need_polyhedra, need_sides
 from meshkit.operators.adjacency.templates import corners, edge_template, known_type, need_size
 from meshkit.operators.measure.assembled import Part, assembled
-from meshkit.operators.measure.dihedral_angles import edges_and_faces, polyhedron_angles
+from meshkit.operators.measure.coordinates import plain
+from meshkit.operators.measure.dihedral_angles import (
+    angle_of_faces,
+    edges_and_faces,
+    polyhedron_angles,
+)
 from meshkit.operators.measure.fan import area_and_moment, cone
 from meshkit.operators.measure.rings import solid_rings
+from meshkit.operators.quality.compiled_shapes import compiled_shapes
 from meshkit.operators.quality.component_first import (
     cross,
     dot,
@@ -26,32 +31,16 @@ from meshkit.operators.quality.component_first import (
     ring_area,
     ring_vector,
 )
-from meshkit.operators.quality.solid_kernel import COLUMNS, solid_shapes
+from meshkit.operators.quality.regular_shapes import (
+    HEX_CORNERS,
+    IDEAL,
+    PYRAMID_CORNERS,
+    REGULAR,
+    WEDGE_CORNERS,
+)
 
 _AT_ONCE: Final = 1 << 13
 """Cells that are worked on together, so that what lies between stays near the cache."""
-
-_PRISM: Final = {3: "wedge", 5: "pentagonal_prism", 6: "hexagonal_prism"}
-
-REGULAR: Final[dict[str, float]] = {
-    "tetra": 6 * math.sqrt(6),
-    "hexahedron": 6.0,
-    "pyramid": 6 * (1 + math.sqrt(3)) / math.sqrt(2),
-    "polyhedron": 6.0,
-    **{name: 2 + 4 * math.tan(math.pi / n) for n, name in _PRISM.items()},
-}
-"""Longest edge times surface over volume of the solid whose edges all have one length (of a
-polyhedron: a cube)."""
-
-_IDEAL: Final = {
-    "triangle": 2 / math.sqrt(3),
-    "quad": 1.0,
-    "tetra": math.sqrt(2),
-    "hexahedron": 1.0,
-    "wedge": 2 / math.sqrt(3),
-    "pyramid": math.sqrt(2),
-}
-"""What makes the scaled Jacobian of the regular shape 1."""
 
 Values = dict[str, Tensor]
 
@@ -69,9 +58,7 @@ def shape_metrics(cells: Cells, points: Tensor, wanted: Set[str]) -> Values:
     """
     need_polyhedra(cells)
     parts: dict[str, list[Part]] = {name: [] for name in wanted}
-    compiled = points.device.type == "cpu" and not (
-        points.requires_grad and torch.is_grad_enabled()
-    )
+    compiled = plain(points)
     for block in cells.blocks:
         row = known_type(block.type, int(block.ids[0]))
         if row.dim == 3:
@@ -83,15 +70,17 @@ def shape_metrics(cells: Cells, points: Tensor, wanted: Set[str]) -> Values:
         local = list(corners(row, size))
         if len(local) < 3:
             continue
-        step = max(len(block.ids), 1) if compiled and row.dim == 3 else _AT_ONCE
+        if compiled:
+            table = block.connectivity
+            table = table if local == list(range(size)) else table[:, local]
+            for name, value in compiled_shapes(row, points, table, wanted).items():
+                parts[name].append((block.ids, value))
+            continue
         for ids, table in zip(
-            torch.split(block.ids, step), torch.split(block.connectivity, step), strict=True
+            torch.split(block.ids, _AT_ONCE),
+            torch.split(block.connectivity, _AT_ONCE),
+            strict=True,
         ):
-            if row.dim == 3 and compiled:
-                values = _compiled(row, points, table[:, local], wanted)
-                for name in wanted & values.keys():
-                    parts[name].append((ids, values[name]))
-                continue
             x = points[table[:, local].long()]
             x = (x - x[:, :1]).permute(2, 1, 0).contiguous()  # [3, k, m]
             work = _of_surfaces if row.dim == 2 else _of_solids
@@ -102,29 +91,6 @@ def shape_metrics(cells: Cells, points: Tensor, wanted: Set[str]) -> Values:
             parts[name].append((cells.polyhedron_ids, value))
     blank = points.new_zeros(())
     return {n: assembled(len(cells), p, blank, float("nan")) for n, p in parts.items()}
-
-
-def _compiled(row: CellType, points: Tensor, table: Tensor, wanted: Set[str]) -> Values:
-    """The wanted measures of solids (others mean nothing), without derivatives, in one pass."""
-    place = {p: i for i, p in enumerate(corners(row, row.size or 0))}
-    edges = [(place[a], place[b], f, g) for a, b, f, g in edges_and_faces(row.number)]
-    found = solid_shapes(
-        points,
-        table,
-        edges=np.array(edges),
-        rings=[[place[p] for p in ring] for ring in row.faces],
-        corners=np.array(_CORNERS.get(row.shape, ()), dtype=np.int64).reshape(-1, 4),
-        shape=row.shape,
-        angles=bool(wanted & {"min_angle", "max_angle"}),
-        skewness="equiangle_skewness" in wanted,
-    )
-    values = dict(zip(COLUMNS, found.to(points.dtype).unbind(1), strict=True))
-    values["aspect_ratio"] = values["aspect_ratio"] / REGULAR[row.shape]
-    if row.shape not in _IDEAL:
-        del values["scaled_jacobian"], values["equiangle_skewness"]
-        return values
-    values["scaled_jacobian"] = values["scaled_jacobian"] * _IDEAL[row.shape]
-    return values
 
 
 def _of_surfaces(row: CellType, size: int, x: Tensor, wanted: Set[str]) -> Values:
@@ -148,7 +114,7 @@ def _of_surfaces(row: CellType, size: int, x: Tensor, wanted: Set[str]) -> Value
         along = length(edge)
         sine = length(turn) * torch.sign(sign.detach()) if n == 4 else length(turn)
         scaled = sine / (along * torch.roll(along, -1, 0))
-        out["scaled_jacobian"] = scaled.amin(0) * _IDEAL["triangle" if n == 3 else "quad"]
+        out["scaled_jacobian"] = scaled.amin(0) * IDEAL["triangle" if n == 3 else "quad"]
     return {name: value for name, value in out.items() if name in wanted}
 
 
@@ -177,14 +143,14 @@ def _of_solids(row: CellType, size: int, x: Tensor, wanted: Set[str]) -> Values:
         found = _dihedral(row, place, rings, x)
         out["min_angle"] = torch.rad2deg(found.amin(0))
         out["max_angle"] = torch.rad2deg(found.amax(0))
-    if "equiangle_skewness" in wanted and row.shape in _IDEAL:
+    if "equiangle_skewness" in wanted and row.shape in IDEAL:
         each = []
         for ring in rings:
             angles = ring_angles(x[:, ring])
             each.append(_skewness(angles.amin(0), angles.amax(0), len(ring)))
         out["equiangle_skewness"] = torch.stack(each).amax(0)
-    if "scaled_jacobian" in wanted and row.shape in _IDEAL:
-        out["scaled_jacobian"] = _JACOBIANS[row.shape](x) * _IDEAL[row.shape]
+    if "scaled_jacobian" in wanted and row.shape in IDEAL:
+        out["scaled_jacobian"] = _JACOBIANS[row.shape](x) * IDEAL[row.shape]
     return {name: value for name, value in out.items() if name in wanted}
 
 
@@ -210,7 +176,7 @@ def _dihedral(row: CellType, place: dict[int, int], rings: list[list[int]], x: T
     edge = x[:, b] - x[:, a]
     first, second = normals[:, f], normals[:, g]
     across = dot(cross(first, second), edge) / length(edge)
-    return math.pi - torch.atan2(across, dot(first, second))
+    return angle_of_faces(across, dot(first, second))
 
 
 def _of_polyhedra(cells: Cells, points: Tensor, wanted: Set[str]) -> Values:
@@ -262,37 +228,18 @@ def _tetra_jacobian(x: Tensor) -> Tensor:
     return _triple(a, b, c) / products.amax(0)
 
 
-_HEX_CORNERS: Final = [
-    *((0, 1, 3, 4), (1, 2, 0, 5), (2, 3, 1, 6), (3, 0, 2, 7)),
-    *((4, 7, 5, 0), (5, 4, 6, 1), (6, 5, 7, 2), (7, 6, 4, 3)),
-]
-_WEDGE_CORNERS: Final = [
-    *((0, 1, 2, 3), (1, 2, 0, 4), (2, 0, 1, 5)),
-    *((3, 5, 4, 0), (4, 3, 5, 1), (5, 4, 3, 2)),
-]
-_PYRAMID_CORNERS: Final = [(0, 1, 3, 4), (1, 2, 0, 4), (2, 3, 1, 4), (3, 0, 2, 4)]
-
-
 def _hexahedron_jacobian(x: Tensor) -> Tensor:
     """The least over the corners and the middle, there of the three mean axes."""
     u = x[:, [1, 2, 5, 6]].sum(1) - x[:, [0, 3, 4, 7]].sum(1)
     v = x[:, [2, 3, 6, 7]].sum(1) - x[:, [0, 1, 4, 5]].sum(1)
     w = x[:, [4, 5, 6, 7]].sum(1) - x[:, [0, 1, 2, 3]].sum(1)
     middle = _triple(u, v, w) / (length(u) * length(v) * length(w))
-    return torch.minimum(_of_corners(x, _HEX_CORNERS), middle)
+    return torch.minimum(_of_corners(x, HEX_CORNERS), middle)
 
-
-_CORNERS: Final = {
-    "tetra": [(0, 1, 2, 3), (1, 2, 0, 3), (2, 0, 1, 3), (3, 0, 2, 1)],
-    "hexahedron": _HEX_CORNERS,
-    "wedge": _WEDGE_CORNERS,
-    "pyramid": _PYRAMID_CORNERS,
-}
-"""Each corner, and the three it has an edge to."""
 
 _JACOBIANS: Final[dict[str, Callable[[Tensor], Tensor]]] = {
     "tetra": _tetra_jacobian,
     "hexahedron": _hexahedron_jacobian,
-    "wedge": lambda x: _of_corners(x, _WEDGE_CORNERS),
-    "pyramid": lambda x: _of_corners(x, _PYRAMID_CORNERS),
+    "wedge": lambda x: _of_corners(x, WEDGE_CORNERS),
+    "pyramid": lambda x: _of_corners(x, PYRAMID_CORNERS),
 }

@@ -36,3 +36,13 @@ METRICS: Final[dict[str, Metric]] = {
 
 FACE_METRICS: Final = ("non_orthogonality", "skewness", "growth_ratio")
 """Those that each face has."""
+
+COLUMNS: Final = (
+    "aspect_ratio",
+    "edge_ratio",
+    "scaled_jacobian",
+    "min_angle",
+    "max_angle",
+    "equiangle_skewness",
+)
+"""Those that follow from the cell alone, in the order of the columns of compiled answers."""

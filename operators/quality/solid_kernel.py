@@ -7,6 +7,7 @@ one against the other.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Final
 
 import numpy as np
@@ -14,19 +15,11 @@ import torch
 from torch import Tensor
 
 from meshkit.operators.kernels import Array, array, kernel, over_rows
+from meshkit.operators.quality.metrics import COLUMNS
 
-COLUMNS: Final = (
-    "aspect_ratio",
-    "edge_ratio",
-    "scaled_jacobian",
-    "min_angle",
-    "max_angle",
-    "equiangle_skewness",
-)
-"""What each column of the answer is."""
-
-_TETRA: Final = 1
-_HEXAHEDRON: Final = 2
+_HEXAHEDRON: Final = 1
+_FLAT: Final = 8 * sys.float_info.epsilon
+"""Faces closer than this lie on each other: the angle between them is 0, and never 2 pi."""
 
 
 def solid_shapes(
@@ -37,10 +30,13 @@ def solid_shapes(
     rings: list[list[int]],
     corners: Array,
     shape: str,
+    sides: bool,
     angles: bool,
     skewness: bool,
 ) -> Tensor:
-    """float64 [m, 6]: the `COLUMNS` of solids, but for the factors of their regular shapes.
+    """float64 [6, m]: the `COLUMNS` of solids, but for the factors of their regular shapes.
+
+    Of tets see `tetra_shapes`.
 
     Args:
         points: [n_points, 3], on the CPU.
@@ -50,18 +46,19 @@ def solid_shapes(
         rings: the faces, places in a row of the table.
         corners: [c, 4]: a corner and the three others it has an edge to, right-handed; none for
             a solid without a scaled Jacobian.
-        shape: its name; tets and hexahedra have rules of their own.
-        angles, skewness: whether these are wanted, too; else their columns mean nothing.
+        shape: its name; hexahedra have a rule of their own.
+        sides, angles, skewness: whether ratios of lengths, angles and skewness are wanted; else
+            their columns mean nothing.
     """
-    out = np.empty((len(table), len(COLUMNS)))
+    out = np.empty((len(COLUMNS), len(table)))
     sizes = np.array([len(ring) for ring in rings], dtype=np.int64)
     padded = np.zeros((len(rings), int(sizes.max())), dtype=np.int64)
     for f, ring in enumerate(rings):
         padded[f, : len(ring)] = ring
-    kind = {"tetra": _TETRA, "hexahedron": _HEXAHEDRON}.get(shape, 0)
+    kind = _HEXAHEDRON if shape == "hexahedron" else 0
     at, ids = array(points.double()), array(table)
     solid = (edges, padded, sizes, corners, kind)
-    over_rows(_shapes, len(table), at, ids, *solid, angles, skewness, out)
+    over_rows(_shapes, len(table), at, ids, *solid, sides, angles, skewness, out)
     return torch.from_numpy(out)
 
 
@@ -76,6 +73,7 @@ def _shapes(
     sizes: Array,
     corners: Array,
     kind: int,
+    sides: bool,
     angles: bool,
     skewness: bool,
     out: Array,
@@ -93,6 +91,9 @@ def _shapes(
                 mean += x[i, a]
             for i in range(k):
                 x[i, a] -= mean / k
+        out[2, row] = _jacobian(x, corners, kind)
+        if not (sides or angles or skewness):
+            continue
         surface, volume, skew = 0.0, 0.0, -math.inf
         for f in range(n_faces):
             n = sizes[f]
@@ -126,15 +127,16 @@ def _shapes(
             )
             if sine == 0.0 and cosine == 0.0:
                 sine = math.nan  # a face without area
+            if cosine < 0 and abs(sine) <= -_FLAT * cosine:
+                sine = abs(sine)
             angle = math.pi - math.atan2(sine, cosine)
             low = angle if angle < low or angle != angle else low
             high = angle if angle > high or angle != angle else high
-        out[row, 0] = longest * surface / volume
-        out[row, 1] = longest / shortest
-        out[row, 2] = _jacobian(x, corners, kind)
-        out[row, 3] = low * 180 / math.pi
-        out[row, 4] = high * 180 / math.pi
-        out[row, 5] = skew
+        out[0, row] = longest * surface / volume
+        out[1, row] = longest / shortest
+        out[3, row] = low * 180 / math.pi
+        out[4, row] = high * 180 / math.pi
+        out[5, row] = skew
 
 
 @kernel
@@ -202,28 +204,33 @@ def _determinant(x: Array, at: int, i: int, j: int, k: int) -> tuple[float, floa
 
 @kernel
 def _jacobian(x: Array, corners: Array, kind: int) -> float:
-    """The least scaled determinant; of a tet the determinant over the largest product."""
-    least, most = math.inf, 0.0
-    triple = math.nan
+    """The least scaled determinant."""
+    least = math.inf
     for c in range(len(corners)):
         triple, size = _determinant(x, corners[c, 0], corners[c, 1], corners[c, 2], corners[c, 3])
         scaled = triple / size
-        least = scaled if scaled < least or scaled != scaled else least
-        most = size if size > most or size != size else most
-        if scaled != scaled and kind != _TETRA:
+        if scaled != scaled:
             return math.nan
+        least = min(least, scaled)
     if len(corners) == 0:
         return math.nan
-    if kind == _TETRA:
-        return triple / most
     if kind == _HEXAHEDRON:
-        axes = np.zeros((4, 3))
-        for a in range(3):
-            first, second = x[1, a] - x[7, a], x[2, a] - x[4, a]
-            third, fourth = x[5, a] - x[3, a], x[6, a] - x[0, a]
-            axes[1, a] = first + second + third + fourth
-            axes[2, a] = second - first + fourth - third
-            axes[3, a] = third - first + fourth - second
-        triple, size = _determinant(axes, 0, 1, 2, 3)
-        return min(least, triple / size)
+        ux, uy, uz = _axis(x, 1, 7, 2, 4, 5, 3, 6, 0)
+        vx, vy, vz = _axis(x, 2, 4, 3, 5, 6, 0, 7, 1)
+        wx, wy, wz = _axis(x, 4, 0, 5, 1, 6, 2, 7, 3)
+        triple = (uy * vz - uz * vy) * wx + (uz * vx - ux * vz) * wy + (ux * vy - uy * vx) * wz
+        size = math.sqrt(ux * ux + uy * uy + uz * uz) * math.sqrt(vx * vx + vy * vy + vz * vz)
+        return min(least, triple / (size * math.sqrt(wx * wx + wy * wy + wz * wz)))
     return least
+
+
+@kernel
+def _axis(
+    x: Array, a: int, b: int, c: int, d: int, e: int, f: int, g: int, h: int
+) -> tuple[float, float, float]:
+    """Four points less four others."""
+    return (
+        x[a, 0] - x[b, 0] + x[c, 0] - x[d, 0] + x[e, 0] - x[f, 0] + x[g, 0] - x[h, 0],
+        x[a, 1] - x[b, 1] + x[c, 1] - x[d, 1] + x[e, 1] - x[f, 1] + x[g, 1] - x[h, 1],
+        x[a, 2] - x[b, 2] + x[c, 2] - x[d, 2] + x[e, 2] - x[f, 2] + x[g, 2] - x[h, 2],
+    )
