@@ -18,7 +18,7 @@ from meshkit.errors import ReadError
 from meshkit.fields import leaves
 from meshkit.mesh import Mesh
 from meshkit.readers.formats import reader_for
-from meshkit.readers.references import is_within, referred
+from meshkit.readers.references import References, is_within, referred
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.blocks import Block, mesh_of_blocks
 from meshkit.readers.vtm import block_of
@@ -53,13 +53,14 @@ class Part:
     label: str = ""
     group: str = ""
 
-    def file(self, path: Path) -> Path:
+    def file(self, path: Path, references: References | None = None) -> Path:
         """The file, which lies beside the one that names it, or below.
 
         Raises:
-            ReadError: it leads elsewhere, or is missing.
+            ReadError: it leads elsewhere, is missing, or has been opened too often.
         """
-        return referred(path, self.name, place=self.place, what=self.what)
+        references = References() if references is None else references
+        return references.file(path, self.name, place=self.place, what=self.what)
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class Collection:
                 ledger.converted("time", "", 1, reason)
             if not known:
                 known.extend(
-                    _declared(self.path, [part.name for part in rows], 0) for rows in times
+                    _declared(self.path, [part.name for part in rows], 0, set()) for rows in times
                 )
             own = _fields(mesh)
             for name in sorted(set().union(*known) - known[i] - own):
@@ -150,15 +151,15 @@ class Collection:
         """The files of one time as blocks: those with a group below it."""
         top = Block(None)
         groups: dict[str, Block] = {}
-        above = (self.path.resolve(),)
+        above, references = (self.path.resolve(),), References()
         labels = [(part.group, part.label) for part in rows]
         members = [part.group for part in rows]
         for part in rows:
-            file = part.file(self.path)
+            file = part.file(self.path, references)
             distinct = part.label and labels.count((part.group, part.label)) == 1
             alone = part.group and members.count(part.group) == 1
             label = part.group if alone else part.label if distinct else file.stem
-            block = block_of(file, label, ledger, above, own)
+            block = block_of(file, label, ledger, above, own, references)
             if not part.group or alone:
                 top.below.append(block)
                 continue
@@ -198,15 +199,20 @@ def _fields(mesh: Mesh) -> set[str]:
     return {f"{home}/{'/'.join(at)}" for home, data in homes for at, _ in leaves(data)}
 
 
-def _declared(path: Path, names: Iterable[str | None], depth: int) -> set[str]:
+def _declared(path: Path, names: Iterable[str | None], depth: int, seen: set[Path]) -> set[str]:
     """The arrays at points and cells that the first bytes of these files declare.
 
-    Files that only name blocks are looked through; what is missing or elsewhere declares nothing.
+    Files that only name blocks are looked through, each once; what is missing or elsewhere
+    declares nothing.
     """
     found: set[str] = set()
     for name in names:
         try:
             file = referred(path, name, place="", what="a file")
+            here = file.resolve()
+            if here in seen:
+                continue
+            seen.add(here)
             with file.open("rb") as opened_file:
                 head = opened_file.read(_LOOKED_AT)
         except (ReadError, OSError):  # reading it says why
@@ -215,7 +221,7 @@ def _declared(path: Path, names: Iterable[str | None], depth: int) -> set[str]:
             for quoted in _DECLARED.findall(section):
                 found.add(f"{home.decode().lower()}_data/{_unquoted(quoted)}")
         if depth < _DEEPEST:
-            found |= _declared(file, map(_unquoted, _BLOCK.findall(head)), depth + 1)
+            found |= _declared(file, map(_unquoted, _BLOCK.findall(head)), depth + 1, seen)
     return found
 
 

@@ -8,9 +8,42 @@ link, before it is opened. A URL is the name of a file that is not there.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
+from typing import Final
 
 from meshkit.errors import ReadError
+
+_MOST_OFTEN: Final = 100
+
+
+class References:
+    """The files that one reading has opened, none of them very often.
+
+    A short file that names another a thousand times, which does likewise, asks for more than any
+    memory or patience has.
+    """
+
+    def __init__(self) -> None:
+        self._opened: Counter[Path] = Counter()
+
+    def file(self, path: Path, name: str | None, *, place: str, what: str) -> Path:
+        """As `referred`.
+
+        Raises:
+            ReadError: as there; or the file has been opened a hundred times.
+        """
+        found = referred(path, name, place=place, what=what)
+        here = found.resolve()
+        self._opened[here] += 1
+        if self._opened[here] > _MOST_OFTEN:
+            raise ReadError(
+                path,
+                f"{what} is named again and again: {found.name!r}",
+                place=place,
+                expected=f"at most {_MOST_OFTEN} times",
+            )
+        return found
 
 
 def referred(path: Path, name: str | None, *, place: str, what: str) -> Path:

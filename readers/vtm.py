@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 from meshkit.errors import ReadError, WriteError
 from meshkit.mesh import Mesh
-from meshkit.readers.references import referred
+from meshkit.readers.references import References
 from meshkit.readers.vtk import VtkArray, VtkData, from_mesh
 from meshkit.readers.vtk.arrays import refuse_unsound
 from meshkit.readers.vtk.blocks import Block, mesh_of_blocks, split
@@ -48,7 +48,7 @@ def read(path: Path, ledger: Ledger) -> Mesh:
         ReadError: the file or a block is damaged, or a block's file is missing.
     """
     own: dict[str, VtkArray] = {}
-    top = block_of(path, None, ledger, (), own)
+    top = block_of(path, None, ledger, (), own, References())
     return mesh_of_blocks(top, path, ledger, own)
 
 
@@ -58,6 +58,7 @@ def block_of(
     ledger: Ledger,
     above: tuple[Path, ...],
     own: dict[str, VtkArray],
+    references: References,
 ) -> Block:
     """What a VTK XML file holds: a data set, or blocks.
 
@@ -67,6 +68,7 @@ def block_of(
         ledger: takes what becomes of everything.
         above: the files that led here.
         own: takes the field arrays of files that only hold blocks.
+        references: counts the files that are opened.
 
     Raises:
         ReadError: the file is damaged, or of another kind.
@@ -92,7 +94,7 @@ def block_of(
         for section in (*markup.root.all("FieldData"), *grids[0].all("FieldData")):
             for key, array in field_arrays(markup, section, ledger).items():
                 own.setdefault(key, array)
-    return Block(name, below=_below(path, grids[0], ledger, (*above, here), own))
+    return Block(name, below=_below(path, grids[0], ledger, (*above, here), own, references))
 
 
 def _below(
@@ -101,20 +103,21 @@ def _below(
     ledger: Ledger,
     above: tuple[Path, ...],
     own: dict[str, VtkArray],
+    references: References,
 ) -> list[Block]:
     found = []
     for child in _in_order(element.all("DataSet", "Block", "Piece")):
         name = child.attributes.get("name") or None
         if child.tag != "DataSet":
-            below = _below(path, child, ledger, above, own)
+            below = _below(path, child, ledger, above, own, references)
             found.append(Block(name, below=below, pieces=child.tag == "Piece"))
         elif "file" not in child.attributes:  # so vtk writes a block without a cell or a point
             found.append(Block(name))
         else:
             what = f"block {name!r}" if name else f"block {len(found)}"
             place, said = f"line {child.line}", child.attributes["file"]
-            file = referred(path, said, place=place, what=what)
-            found.append(block_of(file, name, ledger, above, own))
+            file = references.file(path, said, place=place, what=what)
+            found.append(block_of(file, name, ledger, above, own, references))
     return found
 
 

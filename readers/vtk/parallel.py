@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
-from meshkit.readers.references import referred
+from meshkit.readers.references import References
 from meshkit.readers.vtk import VtkArray, VtkData
 from meshkit.readers.vtk.arrays import refuse_unsound
 from meshkit.readers.vtk.joining import joined
@@ -50,8 +50,9 @@ def read_pieces(path: Path, kind: str, ledger: Ledger) -> VtkData:
     pieces = grid.all("Piece")
     if not pieces:
         raise ReadError(path, f"<{kind}> names no <Piece>")
+    references = References()
     files = [
-        referred(
+        references.file(
             path, piece.attributes.get("Source"), place=f"line {piece.line}", what=f"piece {i}"
         )
         for i, piece in enumerate(pieces)

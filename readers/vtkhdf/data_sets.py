@@ -134,7 +134,7 @@ def _poly(step: Step, cache: Cache, ledger: Ledger) -> Parts:
 
     def make() -> Parts:
         points = _points(step, parts, point_start, ledger)
-        lists: list[dict[str, tuple[Numbers, Numbers]]] = [{} for _ in parts]
+        lists: list[dict[str, tuple[Numbers, Numbers]]] = [{} for _ in points]
         cell_start = 0
         for i, (name, list_name) in enumerate(_POLY_GROUPS.items()):
             inner = group.group(name)

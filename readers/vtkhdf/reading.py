@@ -145,6 +145,8 @@ def _blocks(root: Group, index: int | None, cache: Cache, ledger: Ledger) -> Blo
     data_sets = _data_sets(root)
     used: set[str] = set()
     assembly = root.group(_ASSEMBLY)
+    if assembly is None and not data_sets:
+        raise root.error("holds no block", expected=f"data sets, and {_ASSEMBLY!r} that names them")
     count = 0
 
     def block(label: str, name: str) -> Iterator[Block]:

@@ -16,12 +16,12 @@ Numbers = NDArray[Any]
 
 
 def counts(group: Group, name: str, parts: range) -> list[int]:
-    """How many each of these parts has."""
+    """How many each of these parts has; a data set of no parts is one part of nothing."""
     stored = group.need(name)
     values = [int(x) for x in ids(stored, parts.start, len(parts))]
     if values and (min(values) < 0 or max(values) >= 1 << 60):
         raise stored.error(f"says {min(values)} to {max(values)}", expected="0 or more")
-    return values
+    return values or [0]
 
 
 def before(group: Group, name: str, parts: range) -> int:
@@ -54,6 +54,8 @@ def offsets(
     Every part before has one row more than cells. Where cells stand only once for several times,
     parts before may have none: then the first place with sound offsets is meant.
     """
+    if not len(parts):
+        return [np.zeros(1, np.int64)]
     total = sum(counts) + len(counts)
     found: list[Numbers] = []
     for place in dict.fromkeys((begin + parts.start, begin)):

@@ -201,6 +201,7 @@ def test_regions_of_our_own_pieces_are_counted_as_lost(tmp_path: Path) -> None:
         ),
         (["a.pvtu"], r"is of type 'PUnstructuredGrid'; expected 'UnstructuredGrid'"),
         (["bad.vtu"], r"bad\.vtu: .*is no well-formed XML"),
+        (["a_0.vtu"] * 101, r"line 3: piece 100 is named again and again: 'a_0\.vtu'"),
     ],
 )
 def test_refusals(tmp_path: Path, sources: list[str], says: str) -> None:

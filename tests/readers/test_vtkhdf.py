@@ -250,6 +250,35 @@ def test_a_collection_with_an_assembly(tmp_path: Path) -> None:
     assert {r.name: len(r) for r in mesh.regions} == {"a": 1, "b": 2}
 
 
+def test_a_data_set_of_no_parts(tmp_path: Path) -> None:
+    def no_parts(group: Any) -> None:
+        for name in ("NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds"):
+            replaced(name, np.zeros(0, int))(group)
+        for name in ("Points", "Types", "Offsets", "Connectivity", "PointData/p", "CellData/v"):
+            replaced(name, group[name][:0])(group)
+
+    mesh = read(changed(foreign(tmp_path / "a.vtkhdf"), no_parts))
+    assert (mesh.n_points, mesh.n_cells, mesh.points.dtype) == (0, 0, torch.float64)
+    assert mesh.cell_data["v"].shape == (0, 3)
+    assert mesh.info.report.lossless
+
+
+@pytest.mark.parametrize("parts", [[1, 0], [0, 0]])
+def test_a_time_of_no_parts(parts: list[int], tmp_path: Path) -> None:
+    cube = cube_hexes(1)
+    meshes = [cube.replace(info=MeshInfo(time=float(k))) for k in range(2)]
+    write(MeshSeries.of(meshes), tmp_path / "a.vtkhdf")
+    file = changed(tmp_path / "a.vtkhdf", replaced("Steps/NumberOfParts", np.array(parts)))
+    assert [m.n_cells for m in read_series(file)] == parts
+
+
+def test_blocks_that_are_missing(tmp_path: Path) -> None:
+    def composite(group: Any) -> None:
+        group.attrs["Type"] = np.bytes_("MultiBlockDataSet")
+
+    refused(changed(foreign(tmp_path / "a.vtkhdf"), composite), "/VTKHDF: holds no block; expected")
+
+
 def test_the_oldest_version_by_hand(tmp_path: Path) -> None:
     def old(group: Any) -> None:
         group["PointData"].attrs["Scalars"] = np.bytes_("p")

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from meshkit.errors import ReadError
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
-from meshkit.readers.reading import read
+from meshkit.readers.reading import read, read_series
 from meshkit.readers.vtk.objects import to_poly, to_unstructured
 from meshkit.readers.writing import write
 from meshkit.regions import Region
@@ -194,6 +194,22 @@ def test_refusals(blocks: Path, inside: str, says: str) -> None:
     (blocks / "bad.vtu").write_text('<VTKFile type="UnstructuredGrid">')
     with pytest.raises(ReadError, match=says):
         read(index(blocks / "a.vtm", inside))
+
+
+def test_files_that_multiply(blocks: Path, tmp_path: Path) -> None:
+    """Twelve short files that would ask for a million million blocks, or for as many headers."""
+    for i in range(12):
+        below = "e.vtu" if i == 0 else f"b{i - 1}.vtm"
+        index(blocks / f"b{i}.vtm", f'<DataSet index="0" name="x" file="{below}"/>' * 10)
+    saved(to_unstructured(plain(cube_hexes())), blocks / "e.vtu")
+    with pytest.raises(ReadError, match=r"b0\.vtm: line 3: block 'x' is named again and again: 'e"):
+        read(blocks / "b11.vtm")
+    rows = "".join(
+        f'<DataSet timestep="{t}" file="{f}"/>' for t, f in enumerate(["e.vtu", "b11.vtm"])
+    )
+    text = f'<VTKFile type="Collection"><Collection>{rows}</Collection></VTKFile>'
+    (blocks / "a.pvd").write_text(text)
+    assert read_series(blocks / "a.pvd")[0].n_cells == 1
 
 
 # --- written by us -------------------------------------------------------------------------------
