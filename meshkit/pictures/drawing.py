@@ -13,6 +13,7 @@ from meshkit.errors import MeshError
 from meshkit.pictures.bodies import Body
 from meshkit.pictures.colours import NOTHING, PLAIN, Bar, Kinds, Rgb
 from meshkit.pictures.facets import SHADE
+from meshkit.pictures.lettering import LIGHT, ink_on
 from meshkit.pictures.picture import Pixels
 from meshkit.pictures.view_point import Extent, View
 from meshkit.pictures.window import window
@@ -28,6 +29,8 @@ _LIFT: Final = {"edge": 1.5e-3, "curve": 2.5e-3, "dot": 3.5e-3, "mark": 6e-3}
 """How far lines and dots are moved toward the eye, of the diagonal, to lie on their surface."""
 
 _EDGE: Final[Rgb] = (0.13, 0.15, 0.18)
+_RIM: Final[Rgb] = (0.80, 0.82, 0.85)
+"""Of dark edges where the background is dark too, or nothing would be seen of them."""
 
 
 def draw(
@@ -51,7 +54,11 @@ def draw(
         _light(plotter)
         scale = _aim(plotter, view, extent, size)
         for body in bodies:
-            _add(plotter, body, colours, view, finer * size[1] / (2 * scale), flat)
+            pixels_per_length = finer * size[1] / (2 * scale)
+            if body.kind == "edge":
+                _add_edges(plotter, body, view, pixels_per_length, background)
+            else:
+                _add(plotter, body, colours, view, pixels_per_length, flat)
         plotter.renderer.ResetCameraClippingRange()
         pixels: Pixels = np.asarray(plotter.screenshot(None, return_img=True))[..., :3]
         if (pixels == pixels[0, 0]).all() and not np.isfinite(plotter.get_image_depth()).any():
@@ -104,10 +111,6 @@ def _add(
     flat: bool,
 ) -> None:
     how = _coloured(body, colours)
-    if body.kind == "edge":
-        spacing = pixels_per_length / math.sqrt(max(body.data.n_cells, 1) / 3)
-        how = {"color": _EDGE, "line_width": min(2.4, max(0.9, spacing / 9))}
-        how["opacity"] = min(1.0, max(0.2, spacing / 12))  # many must not hide the colours
     # The cut shows its colours as they stand in the legend, and so does what lies in a plane.
     lit = body.kind in ("surface", "dot", "mark") and not flat
     light = {"ambient": 0.54, "diffuse": 0.56, "specular": 0.06, "specular_power": 15}
@@ -129,6 +132,28 @@ def _add(
     if body.kind == "surface" and "Normals" in body.data.point_data:
         actor.prop.interpolation = "Gouraud"
     actor.SetPosition(*(view.toward * _LIFT.get(body.kind, 0.0)))
+
+
+def _add_edges(
+    plotter: Any, body: Body, view: View, pixels_per_length: float, background: Rgb
+) -> None:
+    spacing = pixels_per_length / math.sqrt(max(body.data.n_cells, 1) / 3)
+    width = min(2.4, max(0.9, spacing / 9))
+    opacity = min(1.0, max(0.2, spacing / 12))  # many must not hide the colours
+    lines = [(_EDGE, width, _LIFT["edge"])]
+    if ink_on(background) == LIGHT:
+        lines.insert(0, (_RIM, 2 * width, 0.9 * _LIFT["edge"]))
+    for colour, wide, lift in lines:
+        actor = plotter.add_mesh(
+            body.data,
+            color=colour,
+            line_width=wide,
+            opacity=opacity,
+            lighting=False,
+            reset_camera=False,
+            copy_mesh=False,
+        )
+        actor.SetPosition(*(view.toward * lift))
 
 
 def _coloured(body: Body, colours: Bar | Kinds | None) -> dict[str, Any]:

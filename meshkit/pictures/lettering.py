@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 _DARK: Rgb = (0.12, 0.14, 0.17)
-_LIGHT: Rgb = (0.95, 0.95, 0.96)
+LIGHT: Rgb = (0.95, 0.95, 0.96)
 
 
 @lru_cache(maxsize=64)
@@ -29,7 +29,7 @@ def font(size: int, bold: bool = False) -> FreeTypeFont:
 def ink_on(background: Rgb) -> Rgb:
     """What can be read on a background: nearly black or nearly white."""
     red, green, blue = background
-    return _DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else _LIGHT
+    return _DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else LIGHT
 
 
 def mixed(a: Rgb, b: Rgb, share: float) -> Rgb:

@@ -81,15 +81,12 @@ class Scene:
             for axis, low, high in zip(self._axes, self.box.low, self.box.high, strict=False)
         )
         said = []
-        for what, counts in zip(
-            ("point", "cell", "cell without a finite position"),
-            zip(*self._counts, strict=True),
-            strict=True,
-        ):
+        kinds = (("point", ""), ("cell", ""), ("cell", " without a finite position"))
+        for (what, more), counts in zip(kinds, zip(*self._counts, strict=True), strict=True):
             least, most = min(counts), max(counts)
             number = f"{most}" if least == most else f"{least} to {most}"
             if most or what == "point":
-                said.append(f"{number} {what}{'' if most == 1 else 's'}")
+                said.append(f"{number} {what}{'' if most == 1 else 's'}{more}")
         if len(self.times) == 1 and self.times[0] is not None:
             said.append(f"time {written(self.times[0], 6)}")
         return [f"{bounds} {unit or '(unit unknown)'}", ", ".join(said)]

@@ -76,7 +76,8 @@ class VtkData:
 
     `polyhedra` is (faces, offsets, connectivity) as in `meshkit.Polyhedra`. For structured data
     the cells are explicit here too (types 11 voxel / 12 hexahedron, 8 pixel / 9 quad, 3 line,
-    1 vertex by dimension), and `grid` keeps the lattice.
+    1 vertex by dimension), and `grid` keeps the lattice. `checked` says that the reader has found
+    the offsets of the cells to ascend and their ids to be ids of the points, as it read them.
     """
 
     points: NDArray[Any]  # float32 or float64 [n, 3]
@@ -88,6 +89,7 @@ class VtkData:
     cell_arrays: dict[str, VtkArray] = field(default_factory=dict)
     field_arrays: dict[str, VtkArray] = field(default_factory=dict)
     grid: Grid | None = None
+    checked: bool = False
 
 
 def compact(data: VtkData) -> VtkData:
@@ -152,7 +154,7 @@ def refuse_unsound(data: VtkData, path: Path) -> None:
     ):
         if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end:
             raise fail("offsets do not span what they point into", place, f"0 to {end}")
-        at = descent(offsets)
+        at = -1 if data.checked and offsets is data.offsets else descent(offsets)
         if at >= 0:
             raise fail(f"offsets descend at {at}", place)
     if len(data.offsets) != n_cells + 1:
@@ -164,7 +166,7 @@ def refuse_unsound(data: VtkData, path: Path) -> None:
             raise fail(f"unknown cell type {number}", "cells", "a type number of VTK 9.7")
         if row.size is not None and row.size != size:
             raise fail(f"a {row.name} of {size} points", "cells", f"{row.size}")
-    ids = [("cells", data.connectivity)]
+    ids = [] if data.checked else [("cells", data.connectivity)]
     if data.polyhedra is not None:
         ids.append(("faces of polyhedra", data.polyhedra[2]))
     for place, used in ids:

@@ -174,7 +174,8 @@ class Payload:
         """Put an array of as many whole numbers into `out`, of int32 or int64.
 
         Returns:
-            The least and the greatest of them. Where int32 cannot hold these, `out` is wrong.
+            The least of them, or 0 if none is negative, and the greatest. Where int32 cannot
+            hold these, `out` is wrong.
 
         Raises:
             ReadError: its data are not there, are more or fewer, or are no whole numbers.
@@ -186,7 +187,7 @@ class Payload:
             )
         self._counted(element, place, dtype, len(out))
         found = self._put(element, place, out, dtype, bounded=True)
-        return min((low for low, _ in found), default=0), max((top for _, top in found), default=0)
+        return min((0, *(low for low, _ in found))), max((0, *(top for _, top in found)))
 
     def texts(self, element: Element, place: str, count: int | None = None) -> list[str]:
         """All texts of an array; bytes that are no UTF-8 become lone surrogates.
@@ -267,7 +268,7 @@ class Payload:
                 values.byteswap(inplace=True)
             if not plain:
                 out[first // dtype.itemsize : stop // dtype.itemsize] = values
-            return (int(values.min()), int(values.max())) if bounded else (0, 0)
+            return _bounds(values) if bounded else (0, 0)
 
         if blocks.n_bytes == 0:  # where there are no blocks, their size may be 0
             return []
@@ -335,7 +336,7 @@ class Payload:
                 ) from None
             out[at : at + n] = values
             if n and kind.kind in "iu":
-                bounds.append((int(values.min()), int(values.max())))
+                bounds.append(_bounds(values))
             at += n
         if at != len(out):
             raise self._wrong_count(element, place, len(out))
@@ -439,17 +440,26 @@ class Payload:
         if blocks.ends is None:
             self._fill(blocks.data, blocks.skip + first, into, place)
             return
-        undo = COMPRESSORS[self._compressor].undo
         low, high = first // blocks.size, -(-stop // blocks.size)
-        ends = blocks.ends[low : high + 1].tolist()
-        # What is in front of a block is another, which has been undone.
-        found = np.empty(ROOM + ends[-1] - ends[0], np.uint8)
-        self._fill(blocks.data, ends[0], found[ROOM:], place)
-        raw, out = memoryview(found.data), memoryview(into.data)
-        for i in range(high - low):
-            part = raw[ends[i] - ends[0] : ROOM + ends[i + 1] - ends[0]]
-            if not undo(part, out[i * blocks.size : (i + 1) * blocks.size]):
-                raise self.markup.error(f"block {low + i} does not decompress", place=place)
+        ends = blocks.ends[low : high + 1]
+        begin = int(ends[0])
+        found = np.empty(ROOM + int(ends[-1]) - begin, np.uint8)
+        self._fill(blocks.data, begin, found[ROOM:], place)
+        undo = COMPRESSORS[self._compressor].undo
+        bad = undo(
+            memoryview(found.data), (ends - begin).tolist(), blocks.size, memoryview(into.data)
+        )
+        if bad is not None:
+            raise self.markup.error(f"block {low + bad} does not decompress", place=place)
+
+
+def _bounds(values: Numbers) -> Bounds:
+    """The least of some whole numbers, or 0 if none is negative, and the greatest."""
+    # As unsigned numbers, negative ones are beyond all others: one pass.
+    top = int(values.view(f"u{values.itemsize}").max())
+    if values.dtype.kind == "i" and top > np.iinfo(values.dtype).max:
+        return int(values.min()), int(values.max())
+    return 0, top
 
 
 def _words(text: bytes) -> int:

@@ -123,7 +123,7 @@ def _cells(file: Sections, piece: Element, points: Numbers, where: str) -> VtkDa
     elif n:
         raise file.fail(f"{n} cells without types", where, "an array 'types'")
     polyhedra = solids(file, arrays, types, where)
-    return VtkData(points, types, offsets, connectivity, polyhedra)
+    return VtkData(points, types, offsets, connectivity, polyhedra, checked=True)
 
 
 def _types(file: Sections, element: Element, n: int, place: str) -> Numbers:

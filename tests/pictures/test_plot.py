@@ -266,6 +266,18 @@ def test_a_dark_background_has_light_letters() -> None:
     assert (pixels[LEGEND].min(-1) > 200).sum() > 60
 
 
+def test_edges_are_seen_on_a_dark_background_and_on_light_colours() -> None:
+    black = plot(square(), camera="+x", edges=True, size=SIZE, background="black").array[BODY]
+    assert (black.max(-1) > 80).any(-1).sum() > 0, "seen edge-on, nothing but edges is there"
+    mesh = square()
+    for value, background in ((0.0, "#1b2a41"), (1.0, "#1b2a41")):
+        one = mesh.with_data(point={"p": torch.full((81,), value)})
+        how: dict[str, Any] = {"range": (0, 1), "size": SIZE, "background": background}
+        bare = plot(one, **how).array[BODY].astype(int)
+        edged = plot(one, edges=True, **how).array[BODY].astype(int)
+        assert 0.01 < (np.abs(edged - bare).max(-1) > 80).mean() < 0.3
+
+
 def moving(n: int) -> MeshSeries:
     mesh = square()
     return MeshSeries.of(
@@ -414,3 +426,10 @@ def test_caption_tells_bounds_unit_and_time() -> None:
         "x 0 to 1, y 0 to 1 (unit unknown)",
         "81 points, 64 cells, 1 cell without a finite position",
     ]
+    points[80] = math.nan
+    lost = mesh.replace(points=points)
+    assert (
+        Scene(lambda _: lost, 1, Options())
+        .caption()[1]
+        .startswith("81 points, 64 cells, 2 cells without a finite position")
+    )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numcodecs import lz4
 
 from meshkit.errors import ReadError
 from meshkit.readers.reading import read
@@ -315,6 +316,34 @@ def test_a_block_that_is_larger_than_it_says(tmp_path: Path) -> None:
             + b"</AppendedData></VTKFile>"
         )
         with pytest.raises(ReadError, match=says):
+            read(file)
+
+
+def lz4_file(file: Path, head: list[int], data: bytes) -> Path:
+    """A triangle with the point array "a" in LZ4 blocks, under a header of 64-bit words."""
+    tag = '<DataArray type="Float64" Name="a" format="appended" offset="0"/>'
+    text = grid_text(triangle_piece(tag)).replace(
+        "header_type", 'compressor="vtkLZ4DataCompressor" header_type'
+    )
+    front = text.strip().replace("</VTKFile>", '<AppendedData encoding="raw">_').encode()
+    file.write_bytes(front + np.array(head, "<u8").tobytes() + data + b"</AppendedData></VTKFile>")
+    return file
+
+
+def test_the_size_of_blocks_means_nothing_where_only_a_partial_one_is_there(tmp_path: Path) -> None:
+    block = lz4.compress(np.array([1.0, 2.0, 3.0]).tobytes())[4:]
+    file = lz4_file(tmp_path / "a.vtu", [1, 1 << 40, 24, len(block)], block)
+    assert read(file).point_data["a"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_damaged_one_of_several_blocks_is_named(tmp_path: Path) -> None:
+    blocks = [lz4.compress(np.array([x]).tobytes())[4:] for x in (1.0, 2.0, 3.0)]
+    file = lz4_file(tmp_path / "a.vtu", [3, 8, 0, *map(len, blocks)], b"".join(blocks))
+    assert read(file).point_data["a"].tolist() == [1.0, 2.0, 3.0]
+    for bad in range(3):
+        spoilt = [b"\xff" * len(b) if i == bad else b for i, b in enumerate(blocks)]
+        lz4_file(file, [3, 8, 0, *map(len, blocks)], b"".join(spoilt))
+        with pytest.raises(ReadError, match=f"array 'a' .*: block {bad} does not decompress"):
             read(file)
 
 
