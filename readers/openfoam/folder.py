@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -155,4 +155,6 @@ def _found_blocks(path: Path) -> tuple[Header | None, list[_Block]]:
     if not blocks:
         raise ReadError(path, "has no blocks", expected="one for each processor")
     with opened(path, *blocks[0]) as source:
-        return read_header(Scanner(source, f"{path}: block 0")), blocks
+        header = read_header(Scanner(source, f"{path}: block 0"))
+    # Its note counts the cells of the first block alone.
+    return None if header is None else replace(header, note=""), blocks

@@ -144,7 +144,7 @@ def faces_text(faces: Sequence[Sequence[int]], style: Style) -> tuple[str, bytes
 
 def write_mesh(folder: Path, mesh: FoamMesh, style: Style, points: bool = True) -> None:
     """A polyMesh folder."""
-    n_cells = max([*mesh.owner, *mesh.neighbour]) + 1
+    n_cells = max([*mesh.owner, *mesh.neighbour], default=-1) + 1
     note = (
         f"nPoints:{len(mesh.points)}  nCells:{n_cells}  nFaces:{len(mesh.faces)}  "
         f"nInternalFaces:{len(mesh.neighbour)}"
@@ -335,13 +335,13 @@ def field_of(piece: Piece, mesh: FoamMesh, one: FoamField) -> FoamField:
     """A processor's part of a field; scalar surface fields are fluxes and change sign."""
     home = one.class_name[:3]
     uniform = isinstance(one.inner, tuple)
-    ids = np.abs(piece.faces) - 1
+    ids = np.abs(np.asarray(piece.faces, int)) - 1  # a processor may have no cells
     patches: dict[str, Mapping[str, Any]] = {}
     inner = one.inner
     if home == "vol":
-        inner = one.inner if uniform else np.asarray(one.inner)[piece.cells]
+        inner = one.inner if uniform else np.asarray(one.inner)[np.asarray(piece.cells, int)]
     elif home == "poi":
-        inner = one.inner if uniform else np.asarray(one.inner)[piece.points]
+        inner = one.inner if uniform else np.asarray(one.inner)[np.asarray(piece.points, int)]
     sign = np.sign(piece.faces) if one.class_name == "surfaceScalarField" else np.ones(len(ids))
     if home == "sur" and not uniform:
         inner = np.asarray(one.inner)[ids[: len(piece.mesh.neighbour)]]

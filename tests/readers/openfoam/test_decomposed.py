@@ -51,6 +51,23 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[Mesh]]:
 
 @pytest.mark.parametrize("collated", [False, True])
 @pytest.mark.parametrize(
+    "processor",
+    [
+        [0, *[1] * (N_CELLS - 1)],  # what the head of the first block says holds of it alone
+        [2 * (cell > 50) for cell in range(N_CELLS)],  # processor 1 has no cells
+        [0] * N_CELLS,
+    ],
+    ids=["the first is the smallest", "one has no cells", "one has all"],
+)
+def test_any_split_gives_the_whole_case(
+    tmp_path: Path, serial: dict[int, list[Mesh]], processor: list[int], collated: bool
+) -> None:
+    write_decomposed(tmp_path, MESH, {"0": TIMES["0"]}, processor, Style(), collated=collated)
+    assert differences(serial[64][0], read(tmp_path)) == []
+
+
+@pytest.mark.parametrize("collated", [False, True])
+@pytest.mark.parametrize(
     "style",
     [
         Style(binary, packed, label, scalar)
