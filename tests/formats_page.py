@@ -113,7 +113,7 @@ def probes() -> dict[str, Mesh]:
 
 def outcome(row: Format, mesh: Mesh, folder: Path) -> str:
     """What becomes of a mesh on its way through a file: "kept", "converted" or "lost"."""
-    path = folder / f"it{row.suffixes[0]}"
+    path = Path(tempfile.mkdtemp(dir=folder)) / f"it{row.suffixes[0]}"
     try:
         report = write(mesh, path, format=row.name)
     except LossError:
