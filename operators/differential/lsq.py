@@ -59,15 +59,16 @@ def lsq_map(
             rows = band.rows
             if some is not None:
                 rows = some if rows is None else some[rows]
-            own = torch.arange(n, device=ring.offsets.device) if rows is None else rows
-            taken = ring.indices[band.places.clamp(min=0)].to(ids)
-            cols = torch.where(band.places >= 0, taken, own.to(ids))
+            cols = band.columns(ring.indices, rows, ids)
             coefs, found = least_squares(
                 positions, rows, cols, where.frame, where.size, power, dtype
             )
             # A row that this band holds nothing of keeps what another band found.
-            held = band.places[0] >= 0
-            span[own[held]] = found[held]
+            held = band.lengths > 0
+            if rows is None:
+                torch.where(held, found, span, out=span)
+            else:
+                span[rows[held]] = found[held]
             parts.append(Part(rows, cols, coefs))
         return parts
 
@@ -103,7 +104,7 @@ def _without(part: Part, rows: Tensor) -> Part:
     if part.rows is not None:
         stays = torch.isin(part.rows, rows, invert=True)
         return Part(part.rows[stays], part.cols[:, stays], part.coefs[:, :, stays])
-    gone = torch.zeros(part.cols.shape[1], dtype=torch.bool, device=rows.device)
-    gone[rows] = True
-    own = torch.arange(len(gone), device=rows.device, dtype=part.cols.dtype)
-    return Part(None, torch.where(gone, own, part.cols), torch.where(gone, 0, part.coefs))
+    # The part is ours alone so far, and no derivative goes through what is overwritten.
+    part.cols[:, rows] = rows.to(part.cols.dtype)
+    coefs = part.coefs.index_fill(2, rows, 0) if part.coefs.requires_grad else part.coefs
+    return Part(None, part.cols, coefs.index_fill_(2, rows, 0))

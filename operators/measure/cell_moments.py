@@ -59,7 +59,7 @@ def cell_moments(mesh: Mesh, centroids: bool = True) -> Moments:
             need_sides(block)
         if block.type != POLYHEDRON:
             need_size(block)
-            for part in _chunks(block):
+            for part in [block] if _compiled(row, points) else _chunks(block):
                 found.append((part.ids, _moments(mesh.cells, row, part, points, centroids)))
     if len(mesh.cells.polyhedron_ids):
         ids = mesh.cells.polyhedron_ids
@@ -78,9 +78,14 @@ def _chunks(block: Block) -> Iterator[Block]:
     return (Block(block.type, ids, table) for ids, table in zip(some, rows, strict=True))
 
 
+def _compiled(row: CellType, points: Tensor) -> bool:
+    """Whether a compiled loop answers, which has nothing in between to be bounded."""
+    return row.dim == 3 and not has_element(row) and plain(points)
+
+
 def _moments(cells: Cells, row: CellType, block: Block, points: Tensor, centroids: bool) -> Moments:
     local = corners(row, block.connectivity.shape[1])
-    if row.dim == 3 and not has_element(row) and plain(points):
+    if _compiled(row, points):
         table = block.connectivity
         straight = local == tuple(range(table.shape[1]))
         table = table if straight else table[:, list(local)]
