@@ -55,8 +55,9 @@ class Kernel(Generic[P, R]):
     `python` is the function as it is written. With NUMBA_DISABLE_JIT=1 it is what runs.
     """
 
-    def __init__(self, python: Callable[P, R]) -> None:
+    def __init__(self, python: Callable[P, R], **options: bool) -> None:
         self.python = python
+        self._options = options  # numba's
         self.__doc__ = python.__doc__
         self.__name__ = python.__name__
         self._compiled: Callable[P, R] | None = None  # once it was needed
@@ -68,20 +69,41 @@ class Kernel(Generic[P, R]):
             return compiled(*args, **kwargs)
         except OSError:
             # It could not be kept: the disk is full, or the folder went away. So it is not.
-            self._compiled = _jit(_with_compiled_callees(cast(Any, self.python)))
+            self._compiled = self._jit()
             return self._compiled(*args, **kwargs)
 
     def compiled(self) -> Callable[P, R]:
         """What numba makes of it, for kernels that call this one."""
         with _COMPILING:
             if self._compiled is None:
-                self._compiled = _keeping(_jit(_with_compiled_callees(cast(Any, self.python))))
+                self._compiled = _keeping(self._jit())
             return self._compiled
+
+    def _jit(self) -> Any:
+        import numba
+
+        _no_fork_while_numba_compiles()
+        made = numba.njit(nogil=True, error_model="numpy", **self._options)
+        return made(_with_compiled_callees(cast(Any, self.python)))
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """A function over numpy arrays and numbers as a kernel; nothing is compiled or imported yet."""
     return Kernel(function)
+
+
+def bare_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """A kernel that makes no arrays, so that references to arrays need not be counted.
+
+    For those that hand arrays to others for each id: the counting would cost far more than the
+    work.
+    """
+    return Kernel(function, _nrt=False)
+
+
+def inlined(function: Callable[P, R]) -> Kernel[P, R]:
+    """A bare kernel for other kernels, written into them wherever they call it."""
+    return Kernel(function, _nrt=False, forceinline=True)
 
 
 def array(x: Tensor) -> Array:
@@ -181,13 +203,6 @@ if hasattr(os, "register_at_fork"):
 # --- compiling, and keeping what was compiled ----------------------------------------------------
 
 _COMPILING = threading.RLock()
-
-
-def _jit(function: Callable[..., Any]) -> Any:
-    import numba
-
-    _no_fork_while_numba_compiles()
-    return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 @cache

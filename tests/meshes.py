@@ -450,7 +450,8 @@ def random_meshes(
         for home, n in rows.items()
         if home != "face_data" or own is not None
     }
-    counts = {"point": n_points, "cell": len(cells), "side": len(cells), "edge": n_points}
+    n_sided = len(cells) if cells.dim else 0  # a vertex has no sides
+    counts = {"point": n_points, "cell": len(cells), "side": n_sided, "edge": n_points}
     counts["face"] = n_faces
     entities = [e for e in regions if e != "face" or own is not None]
     keys = (

@@ -12,7 +12,7 @@ from meshkit.cells import Cells
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency import matching_kernels as compiled
+from meshkit.operators.adjacency import face_kernels as compiled
 from meshkit.operators.adjacency.pairing import Pairing, kernels_pay, one_shape, pairing
 from meshkit.operators.adjacency.sides import Sides, need_ascending, need_point_ids, sides
 from meshkit.operators.adjacency.vertex_sets import vertex_set_ids
@@ -162,12 +162,11 @@ def _by_indexing(cells: Cells, pairs: Pairing) -> Faces:
 
 def _by_kernels(cells: Cells, pairs: Pairing) -> Faces:
     """In compiled code: on the CPU."""
-    partner = array(pairs.partner)
-    n_inner = compiled.count_inner(partner)
-    n = len(partner) - n_inner
     shape = one_shape(cells)
     if shape is None:
         return _by_indexing(cells, pairs)
+    partner, n_inner = array(pairs.partner), pairs.n_pairs
+    n = len(partner) - n_inner
     ids, template = shape
     size = len(template[0])
     wanted = _ids_dtype(cells, n * size)
@@ -213,9 +212,8 @@ def outside(cells: Cells) -> Outside:
         return Outside(offsets, table.connectivity[places], table.cell[side], table.local(side))
     ids, template = shape
     partner, size = array(pairs.partner), len(template[0])
-    n_inner = compiled.count_inner(partner)
-    n = len(partner) - 2 * n_inner
-    wanted = _ids_dtype(cells, (n + n_inner) * size)
+    n = len(partner) - 2 * pairs.n_pairs
+    wanted = _ids_dtype(cells, (n + pairs.n_pairs) * size)
     rings, owner, local = (unset(m, t) for m, t in ((n * size, ids.dtype), *[(n, torch.int64)] * 2))
     compiled.outer_of_table(template)(
         array(ids).reshape(-1), ids.shape[1], partner, array(rings), array(owner), array(local)

@@ -1,13 +1,16 @@
-"""Compiled: which two sides of cells have the same points, and the faces that follow.
+"""Compiled: which two sides of cells have the same points.
 
 Every side goes into the bucket of its lowest point, and with it what tells it from the others
 there: its next points. Only sides of one bucket are compared, and these lie next to each other in
-memory, so that it matters little how a mesh is numbered.
+memory. Where cells that come one after the other share points, as they do in most meshes, a side
+is compared as it comes, while its bucket is still at hand, and is kept only if it is the first of
+its kind. Where a mesh is numbered at random each look into a bucket waits for memory; then all
+sides are put down first and the buckets settled one by one.
 
-A side in a bucket is a row of `width` uint32: its points but the lowest, ascending, then its own
-number. `NONE` stands for a point that is not there; a row of four holds three points, and where a
-side has more of them the last of the three is a number made of the rest, and the sides themselves
-are compared as well.
+A side in a bucket is a key, its second and third point, its fourth point where sides may have
+that many, and its own number. `NONE` stands for a point that is not there; where a side has more
+than four points the fourth is a number made of the rest, and the sides themselves are compared
+as well.
 
 What a kernel knows beforehand is written into it: the kernels of cells of one shape are compiled
 for that shape. Ids are read as unsigned, so that no index is looked at for being negative.
@@ -16,222 +19,230 @@ for that shape. Ids are read as unsigned, so that no index is looked at for bein
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from meshkit.celltypes import Template, cell_type
-from meshkit.operators.kernels import Array, Kernel, kernel
+from meshkit.operators.adjacency.bucket_kernels import FEW, NONE, count_lows, count_lows_of_tets
+from meshkit.operators.kernels import Array, Kernel, bare_kernel, inlined, kernel
 
-NONE: Final = np.uint32(0xFFFFFFFF)
 TAKEN: Final = np.uint32(0x80000000)
-"""Set in the number of a side that was compared with all of its bucket."""
-NUMBER: Final = np.uint32(0x7FFFFFFF)
-FEW: Final = 256
-"""Buckets of more sides than this are sorted before they are compared."""
-CLOSE: Final = np.uint32(64)
-"""Sides whose numbers differ by less may be of one cell, which is then asked."""
+"""Set in the number of a side in a bucket that has met another."""
 CROWD: Final = -2
 """Sides that more than two cells share have the partner `CROWD` minus the lowest of them."""
 
-_1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
-_ONE, _THREE, _FOUR = np.uint32(1), np.uint32(3), np.uint64(4)
+_1, _2, _3, _4, _32 = (np.uint64(x) for x in (1, 2, 3, 4, 32))
+_NUMBER: Final = np.uint32(0x7FFFFFFF)
+_BEYOND: Final = np.uint64(1 << 63)
 
-# --- into buckets --------------------------------------------------------------------------------
+# --- one side and its bucket ---------------------------------------------------------------------
 
 
-@cache
-def count_lows(template: Template) -> Kernel[[Array, int, Array], None]:
-    """`(table, k, counts)`: how many sides have each point as their lowest, from counts[1] on.
+class Buckets(NamedTuple):
+    """Where sides are put down, and what comes of it."""
 
-    The cells' points are the flat table, k each; their sides the template, all of one size.
+    few: int  # sides meet as they come in buckets of at most this many
+    starts: Array  # uint32 [n_points + 1]: where the bucket of each point begins
+    ends: Array  # uint32 [n_points]: where what is in it ends; at first where it begins
+    keys: Array  # uint64 [n_sides]: second and third point
+    fourths: Array  # uint32 [n_sides]; [0] where no side has a fourth point
+    sides: Array  # uint32 [n_sides]; marked `TAKEN` in the end where another is like it
+    partner: Array  # int32 [n_sides]: gets the other side of each, -1 without; in a crowd `CROWD`
+
+
+@inlined
+def put(
+    low: Any,
+    begin: Any,
+    key: Any,
+    fourth: Any,
+    side: Any,
+    ends: Array,
+    keys: Array,
+    fourths: Array,
+    sides: Array,
+    partner: Array,
+) -> None:
+    """Let a side meet its like in a bucket, from `begin` on, or keep it there.
+
+    Sides of one kind come in ascending order, so that what is met is the lowest of them. (All of
+    it is one function without a way out in between, or the compiler counts references to arrays.)
     """
-    rings = template
+    end = np.uint64(ends[low])
+    at = min(begin, end)
+    while at < end and (keys[at] != key or (len(fourths) > 0 and fourths[at] != fourth)):
+        at += _1
+    if at == end:
+        keys[end], sides[end] = key, side
+        if len(fourths) > 0:
+            fourths[end] = fourth
+        ends[low] = end + _1
+    else:
+        first = sides[at]
+        lowest = np.uint64(first & _NUMBER)
+        if first < TAKEN:
+            sides[at] = first | TAKEN
+            partner[lowest], partner[side] = side, lowest
+        else:
+            mark = CROWD - np.int64(lowest)
+            if partner[lowest] >= 0:
+                partner[np.uint64(partner[lowest])] = mark
+            partner[lowest], partner[side] = mark, mark
 
-    @kernel
-    def _count_lows(table: Array, k: int, counts: Array) -> None:
-        for cell in range(table.size // k):
-            base = np.uint64(cell * k)
-            for ring in rings:
-                low = NONE
-                for point in ring:
-                    low = min(low, np.uint32(table[base + np.uint64(point)]))
-                counts[np.uint64(low) + _1] += _ONE
 
-    return _count_lows
+@inlined
+def first_look(low: Any, few: int, starts: Array) -> Any:
+    """Where in a bucket to look for the like of what comes; beyond its end in one of many sides."""
+    begin = starts[low]
+    count = starts[np.uint64(low) + _1] - begin
+    return np.uint64(begin) if np.int64(count) <= few else _BEYOND
 
+
+# --- the sides of cells into their buckets -------------------------------------------------------
 
 TETRA: Final = cell_type("tetra").faces
 # Which side of a tet lies opposite to each of its corners, two bits each.
 _OPPOSITE: Final = np.uint64(
     sum(next(f for f, ring in enumerate(TETRA) if c not in ring) << 2 * c for c in range(4))
 )
-_4, _8, _CORNER, _NO_CORNER = np.uint64(4), np.uint64(8), np.uint64(3), np.uint64(2)
 
 
-@kernel
-def count_lows_of_tets(table: Array, k: int, counts: Array) -> None:
-    """As `count_lows`, for tets: three sides have the lowest corner, one the next."""
-    for cell in range(table.size // k):
-        base = np.uint64(cell * k)
-        a, b = np.uint32(table[base]), np.uint32(table[base + _1])
-        c, d = np.uint32(table[base + _2]), np.uint32(table[base + _3])
-        ab, cd = min(a, b), min(c, d)
-        counts[np.uint64(min(ab, cd)) + _1] += _THREE
-        counts[np.uint64(min(max(ab, cd), min(max(a, b), max(c, d)))) + _1] += _ONE
-
-
-@kernel
-def put_tets(table: Array, k: int, cursor: Array, rows: Array) -> None:
-    """The sides of tets into their buckets, rows of three: a tet's corners are sorted once."""
+@bare_kernel
+def put_tets(
+    table: Array,
+    k: int,
+    few: int,
+    starts: Array,
+    ends: Array,
+    keys: Array,
+    fourths: Array,
+    sides: Array,
+    partner: Array,
+) -> None:
+    """As `table_kernels` says, for tets: a tet's corners are sorted once for all its sides."""
     for cell in range(table.size // k):
         base = np.uint64(cell * k)
         # Each corner with its place in the two lowest bits.
         a = np.uint64(np.uint32(table[base])) << _2
         b = np.uint64(np.uint32(table[base + _1])) << _2 | _1
         c = np.uint64(np.uint32(table[base + _2])) << _2 | _2
-        d = np.uint64(np.uint32(table[base + _3])) << _2 | _CORNER
+        d = np.uint64(np.uint32(table[base + _3])) << _2 | _3
         a, b, c, d = min(a, b), max(a, b), min(c, d), max(c, d)
         a, b, c, d = min(a, c), min(b, d), max(a, c), max(b, d)
         b, c = min(b, c), max(b, c)
-        low, second = np.uint32(a >> _NO_CORNER), np.uint32(b >> _NO_CORNER)
-        third, high = np.uint32(c >> _NO_CORNER), np.uint32(d >> _NO_CORNER)
+        one, two, three, four = a >> _2, b >> _2, c >> _2, d >> _2
         side = np.uint64(cell) * _4
-        without_low = side + (_OPPOSITE >> (a & _CORNER) * _2 & _CORNER)
-        without_second = side + (_OPPOSITE >> (b & _CORNER) * _2 & _CORNER)
-        without_third = side + (_OPPOSITE >> (c & _CORNER) * _2 & _CORNER)
-        without_high = side + (_OPPOSITE >> (d & _CORNER) * _2 & _CORNER)
-        if low < second and second < third and third < high:
-            at = np.uint64(cursor[low])
-            cursor[low] = np.uint32(at + _3)
-            at *= _3
-            rows[at] = second
-            rows[at + _1] = third
-            rows[at + _2] = np.uint32(without_high)
-            rows[at + _3] = second
-            rows[at + _4] = high
-            rows[at + _4 + _1] = np.uint32(without_third)
-            rows[at + _4 + _2] = third
-            rows[at + _4 + _3] = high
-            rows[at + _8] = np.uint32(without_second)
-            at = np.uint64(cursor[second])
-            cursor[second] = np.uint32(at + _1)
-            at *= _3
-            rows[at] = third
-            rows[at + _1] = high
-            rows[at + _2] = np.uint32(without_low)
-        else:
-            put_triangle(low, second, third, without_high, cursor, rows)
-            put_triangle(low, second, high, without_third, cursor, rows)
-            put_triangle(low, third, high, without_second, cursor, rows)
-            put_triangle(second, third, high, without_low, cursor, rows)
+        for i in range(4):
+            partner[side + np.uint64(i)] = -1
+        look = first_look(one, few, starts)
+        if one < two and two < three:
+            key, at = two << _32 | three, side + (_OPPOSITE >> (d & _3) * _2 & _3)
+            put(one, look, key, NONE, at, ends, keys, fourths, sides, partner)
+        if one < two and two < four:
+            key, at = two << _32 | four, side + (_OPPOSITE >> (c & _3) * _2 & _3)
+            put(one, look, key, NONE, at, ends, keys, fourths, sides, partner)
+        if one < three and three < four:
+            key, at = three << _32 | four, side + (_OPPOSITE >> (b & _3) * _2 & _3)
+            put(one, look, key, NONE, at, ends, keys, fourths, sides, partner)
+        if two < three and three < four:
+            key, at = three << _32 | four, side + (_OPPOSITE >> (a & _3) * _2 & _3)
+            look = first_look(two, few, starts)
+            put(two, look, key, NONE, at, ends, keys, fourths, sides, partner)
 
 
-@kernel
-def put_triangle(a: Any, b: Any, c: Any, side: Any, cursor: Array, rows: Array) -> None:
-    """A side of three ascending points into its bucket, if they are three."""
-    if a < b and b < c:
-        at = np.uint64(cursor[a])
-        cursor[a] = np.uint32(at + _1)
-        at *= _3
-        rows[at] = b
-        rows[at + _1] = c
-        rows[at + _2] = np.uint32(side)
+Counting: TypeAlias = Kernel[[Array, int, Array], None]
+Putting: TypeAlias = Kernel[[Array, int, int, Array, Array, Array, Array, Array, Array], None]
 
 
 @cache
-def put_quads(template: Template) -> Kernel[[Array, int, Array, Array], None]:
-    """`(table, k, cursor, rows)`: sides of four points into their buckets, rows of four."""
+def put_quads(template: Template) -> Putting:
+    """As `table_kernels` says, for sides of four points."""
     rings = template
-    n_sides = np.uint32(len(template))
+    n_sides = np.uint64(len(template))
 
-    @kernel
-    def _put_quads(table: Array, k: int, cursor: Array, rows: Array) -> None:
+    @bare_kernel
+    def _put_quads(
+        table: Array,
+        k: int,
+        few: int,
+        starts: Array,
+        ends: Array,
+        keys: Array,
+        fourths: Array,
+        sides: Array,
+        partner: Array,
+    ) -> None:
         for cell in range(table.size // k):
             base = np.uint64(cell * k)
-            side = np.uint32(cell) * n_sides
+            side = np.uint64(cell) * n_sides
             for ring in rings:
                 a = np.uint32(table[base + np.uint64(ring[0])])
                 b = np.uint32(table[base + np.uint64(ring[1])])
                 c = np.uint32(table[base + np.uint64(ring[2])])
                 d = np.uint32(table[base + np.uint64(ring[3])])
                 ab, ba, cd, dc = min(a, b), max(a, b), min(c, d), max(c, d)
-                low, high = min(ab, cd), max(ba, dc)
+                low, fourth = min(ab, cd), max(ba, dc)
                 p, q = max(ab, cd), min(ba, dc)
                 second, third = min(p, q), max(p, q)
-                if low == second or second == third or third == high:
-                    # Three different points make a triangle of it, fewer no side at all.
-                    if low == second:
-                        second, third = third, high
-                    elif second == third:
-                        third = high
-                    high = NONE
-                    if low == second or second == third or third == NONE:
-                        side += _ONE
-                        continue
-                at = np.uint64(cursor[low])
-                cursor[low] = np.uint32(at + _1)
-                at *= _FOUR
-                rows[at] = second
-                rows[at + _1] = third
-                rows[at + _2] = high
-                rows[at + _3] = side
-                side += _ONE
+                # Three different points make a triangle of it, fewer no side at all.
+                if low == second or second == third or third == fourth:
+                    second = third if low == second else second
+                    third, fourth = fourth, NONE
+                partner[side] = -1
+                if low < second and second < third:
+                    look = first_look(low, few, starts)
+                    key = np.uint64(second) << _32 | np.uint64(third)
+                    put(low, look, key, fourth, side, ends, keys, fourths, sides, partner)
+                side += _1
 
     return _put_quads
 
 
 @cache
-def put_edges(template: Template) -> Kernel[[Array, int, Array, Array], None]:
-    """`(table, k, cursor, rows)`: sides of two points into their buckets, rows of two."""
+def put_edges(template: Template) -> Putting:
+    """As `table_kernels` says, for sides of two points."""
     rings = template
-    n_sides = np.uint32(len(template))
+    n_sides = np.uint64(len(template))
 
-    @kernel
-    def _put_edges(table: Array, k: int, cursor: Array, rows: Array) -> None:
+    @bare_kernel
+    def _put_edges(
+        table: Array,
+        k: int,
+        few: int,
+        starts: Array,
+        ends: Array,
+        keys: Array,
+        fourths: Array,
+        sides: Array,
+        partner: Array,
+    ) -> None:
         for cell in range(table.size // k):
             base = np.uint64(cell * k)
-            side = np.uint32(cell) * n_sides
+            side = np.uint64(cell) * n_sides
             for ring in rings:
                 a = np.uint32(table[base + np.uint64(ring[0])])
                 b = np.uint32(table[base + np.uint64(ring[1])])
-                low = min(a, b)
+                partner[side] = -1
                 if a != b:
-                    at = np.uint64(cursor[low])
-                    cursor[low] = np.uint32(at + _1)
-                    rows[at * _2] = max(a, b)
-                    rows[at * _2 + _1] = side
-                side += _ONE
+                    low, key = min(a, b), np.uint64(max(a, b))
+                    look = first_look(low, few, starts)
+                    put(low, look, key, NONE, side, ends, keys, fourths, sides, partner)
+                side += _1
 
     return _put_edges
-
-
-Counting: TypeAlias = Kernel[[Array, int, Array], None]
-Putting: TypeAlias = Kernel[[Array, int, Array, Array], None]
 
 
 def table_kernels(template: Template) -> tuple[Counting, Putting]:
     """What counts and what puts into buckets the sides of cells of one shape.
 
     Both take the flat table of the cells' points and how many each cell has; then the counting
-    takes counts uint32 [n_points + 1], filled from counts[1] on; the putting takes the cursor
-    uint32 [n_points], from where each bucket begins to where it ends, and rows uint32 [..].
+    takes counts uint32 [n_points + 1], filled from counts[1] on.
     """
     if template == TETRA:
         return count_lows_of_tets, put_tets
     put = put_quads if len(template[0]) == 4 else put_edges
     return count_lows(template), put(template)
-
-
-@kernel
-def count_lows_of_rings(offsets: Array, rings: Array, counts: Array) -> None:
-    """How many rings of any size have each point as their lowest, from counts[1] on."""
-    for s in range(len(offsets) - 1):
-        if offsets[s] < offsets[s + 1]:
-            low = NONE
-            for q in range(offsets[s], offsets[s + 1]):
-                low = min(low, np.uint32(rings[q]))
-            counts[np.uint64(low) + _1] += _ONE
 
 
 @kernel
@@ -245,20 +256,28 @@ def next_above(rings: Array, begin: Any, end: Any, floor: Any) -> Any:
     return best
 
 
-@kernel
+@bare_kernel
 def put_rings(
-    offsets: Array, rings: Array, width: int, least: int, cursor: Array, rows: Array
+    offsets: Array,
+    rings: Array,
+    least: int,
+    few: int,
+    starts: Array,
+    ends: Array,
+    keys: Array,
+    fourths: Array,
+    sides: Array,
+    partner: Array,
 ) -> None:
     """Rings of any size into their buckets; those of fewer than `least` points into none."""
     for s in range(len(offsets) - 1):
         begin, end = offsets[s], offsets[s + 1]
         low = next_above(rings, begin, end, -1)
-        if low < 0:
-            continue
-        second = next_above(rings, begin, end, low)
+        second = next_above(rings, begin, end, low) if low >= 0 else low
         third = next_above(rings, begin, end, second) if second >= 0 else second
         fourth = next_above(rings, begin, end, third) if third >= 0 else third
-        if 1 + (second >= 0) + (third >= 0) + (fourth >= 0) < least:
+        partner[s] = -1
+        if (low >= 0) + (second >= 0) + (third >= 0) + (fourth >= 0) < least:
             continue
         if fourth >= 0:
             last = fourth
@@ -266,280 +285,79 @@ def put_rings(
                 last = max(last, np.int64(rings[q]))
             if last > fourth:
                 fourth = (fourth * 2654435761 + last * 40503) & 0xFFFFFFFF
-        at = np.int64(cursor[low]) * width
-        cursor[low] += _ONE
         # NONE is what -1 is as uint32.
-        if width > 1:
-            rows[at] = np.uint32(second & 0xFFFFFFFF)
-        if width > 2:
-            rows[at + 1] = np.uint32(third & 0xFFFFFFFF)
-        if width > 3:
-            rows[at + 2] = np.uint32(fourth & 0xFFFFFFFF)
-        rows[at + width - 1] = np.uint32(s)
+        key = np.uint64(second & 0xFFFFFFFF) << _32 | np.uint64(third & 0xFFFFFFFF)
+        kept, look = np.uint32(fourth & 0xFFFFFFFF), first_look(low, few, starts)
+        put(low, look, key, kept, np.uint64(s), ends, keys, fourths, sides, partner)
 
 
-# --- out of buckets, in pairs --------------------------------------------------------------------
+# --- buckets that were only filled ---------------------------------------------------------------
 
 
-@kernel
-def same_points(offsets: Array, rings: Array, one: Any, other: Any) -> bool:
-    """Whether two rings have the same set of points."""
-    for turn in range(2):
-        x, y = (np.int64(one), np.int64(other)) if turn else (np.int64(other), np.int64(one))
-        for q in range(offsets[x], offsets[x + 1]):
-            found = False
-            for r in range(offsets[y], offsets[y + 1]):
-                found = found or rings[q] == rings[r]
-            if not found:
-                return False
-    return True
-
-
-@kernel
-def sort_rows(rows: Array, begin: Any, end: Any, width: int) -> None:
-    """Rows begin to end in ascending order (Shell's way: in place, and the same at every run)."""
-    gap = 1
-    while gap < (end - begin) // 9:
-        gap = 3 * gap + 1
-    held = np.empty(4, np.uint32)
-    while gap > 0:
-        for i in range(begin + gap, end):
-            for c in range(width):
-                held[c] = rows[i * width + c]
-            j = i
-            while j - gap >= begin:
-                before, c = (j - gap) * width, 0
-                while c < width - 1 and rows[before + c] == held[c]:
-                    c += 1
-                if rows[before + c] <= held[c]:
-                    break
-                for c in range(width):
-                    rows[j * width + c] = rows[before + c]
-                j -= gap
-            for c in range(width):
-                rows[j * width + c] = held[c]
-        gap //= 3
-
-
-@kernel
-def alike(rows: Array, at: Any, other: Any, width: int) -> Any:
-    """Whether two rows have the same points."""
-    equal: Any = True
-    if width > 1:
-        equal &= rows[at] == rows[other]
-    if width > 2:
-        equal &= rows[at + _1] == rows[other + _1]
-    if width > 3:
-        equal &= rows[at + _2] == rows[other + _2]
-    return equal
-
-
-@cache
-def pair(
-    width: int, many: bool
-) -> Kernel[[int, int, Array, Array, Array, int, Array, Array, Array, Array, Array], None]:
-    """A kernel that pairs the sides in the buckets of the points lo to hi, in rows of one width.
-
-    `many` is for sides that may have more than four points. The kernel takes
-
-        starts uint32 [n_points + 1], ends uint32 [n_points]: where each bucket begins and ends
-        rows uint32 [.. * width]: the sides; they are marked, and reordered where there are many
-        n_sides: how many sides each cell has; 0: `cell_of` int64 [all sides] tells each one's cell
-        offsets, rings: the sides themselves, looked at where `many`
-        partner int32 [all sides]: the other side of each, given as -1 for none
-        crowds int64 [n_points]: gets how many sides of this bucket more than two cells share
-    """
-    row, last = np.uint64(width), np.uint64(width - 1)
-
-    @kernel
-    def _pair(
-        lo: int,
-        hi: int,
-        starts: Array,
-        ends: Array,
-        rows: Array,
-        n_sides: int,
-        cell_of: Array,
-        offsets: Array,
-        rings: Array,
-        partner: Array,
-        crowds: Array,
-    ) -> None:
-        for point in range(lo, hi):
-            begin, stop = np.uint64(starts[point]), np.uint64(ends[point])
-            crowds[point] = 0
-            if stop - begin > FEW:
-                sort_rows(rows, np.int64(begin), np.int64(stop), width)
-            while begin < stop:
-                end = stop
-                if stop - begin > FEW:
-                    end = begin + _1
-                    while end < stop and alike(rows, begin * row, end * row, width):
-                        end += _1
-                i: Any = begin
-                while i < end:
-                    at = i * row
-                    side = rows[at + last]
-                    if side >= TAKEN:
-                        i += _1
-                        continue
-                    found, where = 0, at
-                    j = i + _1
-                    while j < end:
-                        if alike(rows, at, j * row, width) and (
-                            not many
-                            or same_points(offsets, rings, side, rows[j * row + last] & NUMBER)
-                        ):
-                            found += 1
-                            where = j * row
-                        j += _1
-                    i += _1
-                    if found == 1:
-                        other = rows[where + last]
-                        rows[where + last] = other | TAKEN
-                        apart = True
-                        if max(side, other) - min(side, other) < CLOSE:
-                            if n_sides:
-                                apart = side // np.uint32(n_sides) != other // np.uint32(n_sides)
-                            else:
-                                apart = cell_of[side] != cell_of[other]
-                        if apart:
-                            partner[side] = other
-                            partner[other] = side
-                    elif found > 1:
-                        crowds[point] += 1 + mark_crowd(
-                            rows, at, i, end, width, many, offsets, rings, partner
-                        )
-                begin = end
-
-    return _pair
-
-
-@kernel
-def mark_crowd(
-    rows: Array,
-    at: Any,
-    begin: Any,
-    end: Any,
-    width: int,
-    many: bool,
-    offsets: Array,
-    rings: Array,
+@bare_kernel
+def settle(
+    lo: int,
+    hi: int,
+    few: int,
+    starts: Array,
+    ends: Array,
+    keys: Array,
+    fourths: Array,
+    sides: Array,
     partner: Array,
-) -> int:
-    """Mark the side in the row at `at` and those like it in the rows begin to end; how many."""
-    row, last = np.uint64(width), np.uint64(width - 1)
-    side = rows[at + last]
-    low, count = side, 0
-    for marking in range(2):
-        j = begin
-        while j < end:
-            other = rows[j * row + last] & NUMBER
-            if alike(rows, at, j * row, width) and (
-                not many or same_points(offsets, rings, side, other)
-            ):
-                if marking:
-                    partner[other] = CROWD - np.int64(low)
-                    rows[j * row + last] = other | TAKEN
-                    count += 1
-                low = min(low, other)
-            j += _1
-    partner[side] = CROWD - np.int64(low)
-    return count
+) -> None:
+    """Let the sides meet in those buckets of the points lo to hi in which they did not yet."""
+    for point in range(lo, hi):
+        look, stop = np.uint64(starts[point]), np.uint64(ends[point])
+        if np.int64(starts[point + 1] - starts[point]) <= few:
+            continue
+        crowded = stop - look > FEW  # and sorted
+        ends[point] = starts[point]
+        i = look
+        while i < stop:
+            key, side = keys[i], np.uint64(sides[i])
+            fourth = fourths[i] if len(fourths) > 0 else NONE
+            last = np.uint64(ends[point]) - _1
+            other = len(fourths) > 0 and last + _1 > look and fourths[last] != fourth
+            if crowded and last + _1 > look and (other or keys[last] != key):
+                look = last + _1  # nothing that comes is like what came
+            put(point, look, key, fourth, side, ends, keys, fourths, sides, partner)
+            i += _1
 
 
 @kernel
-def all_of_size(offsets: Array, size: int) -> bool:
-    """Whether all rows have this size."""
-    wrong = 0
-    for row in range(len(offsets) - 1):
-        wrong += offsets[row + 1] - offsets[row] != size
-    return wrong == 0
-
-
-# --- faces ---------------------------------------------------------------------------------------
-
-
-@kernel
-def count_inner(partner: Array) -> int:
-    """How many pairs of sides there are."""
-    inner = 0
+def all_alike(offsets: Array, rings: Array, partner: Array) -> bool:
+    """Whether all sides of more than four points that met have the same points."""
+    alike = True
     for side in range(len(partner)):
-        inner += partner[side] > side
-    return inner
+        other = np.int64(partner[side])
+        if other < -1:
+            other = CROWD - other
+        if other < 0 or offsets[side + 1] - offsets[side] <= 4:
+            continue
+        for q in range(offsets[side], offsets[side + 1]):
+            found = False
+            for r in range(offsets[other], offsets[other + 1]):
+                found = found or rings[q] == rings[r]
+            alike = alike and found
+    return alike
 
 
-@cache
-def faces_of_table(
-    template: Template,
-) -> Kernel[[Array, int, Array, int, Array, Array, Array], None]:
-    """`(table, k, partner, n_inner, rings, owner, neighbour)`: the faces of cells of one shape.
+@kernel
+def finish(n_sides: int, of_cell: Array, partner: Array) -> tuple[int, int]:
+    """Part the sides of one cell that met; how many pairs are left, and sides in crowds.
 
-    Interior faces first, then the boundary, both by owner and local face.
+    Each cell has `n_sides` sides; where that is 0, the sides of_cell[i] to of_cell[i + 1].
     """
-    sides = template
-    n_sides = np.uint32(len(template))
-    size = np.uint64(len(template[0]))
-
-    @kernel
-    def _faces_of_table(
-        table: Array,
-        k: int,
-        partner: Array,
-        n_inner: int,
-        rings: Array,
-        owner: Array,
-        neighbour: Array,
-    ) -> None:
-        inner, outer = np.uint64(0), np.uint64(n_inner)
-        for cell in range(table.size // k):
-            base = np.uint64(cell * k)
-            side = np.uint32(cell) * n_sides
-            for ring in sides:
-                other = partner[np.uint64(side)]
-                if other < 0 or np.uint32(other) > side:
-                    if other < 0:
-                        face, beyond = outer, np.int64(-1)
-                        outer += _1
-                    else:
-                        face, beyond = inner, np.int64(np.uint32(other) // n_sides)
-                        inner += _1
-                    owner[face] = cell
-                    neighbour[face] = beyond
-                    at = face * size
-                    for point in ring:
-                        rings[at] = table[base + np.uint64(point)]
-                        at += _1
-                side += _ONE
-
-    return _faces_of_table
-
-
-@cache
-def outer_of_table(
-    template: Template,
-) -> Kernel[[Array, int, Array, Array, Array, Array], None]:
-    """`(table, k, partner, rings, owner, local)`: the boundary faces alone, for one shape."""
-    sides = template
-    n_sides = np.uint64(len(template))
-    size = np.uint64(len(template[0]))
-
-    @kernel
-    def _outer_of_table(
-        table: Array, k: int, partner: Array, rings: Array, owner: Array, local: Array
-    ) -> None:
-        face = np.uint64(0)
-        for cell in range(table.size // k):
-            side = np.uint64(cell) * n_sides
-            for ring in sides:
-                if partner[side] < 0:
-                    owner[face] = cell
-                    local[face] = side - np.uint64(cell) * n_sides
-                    at = face * size
-                    face += _1
-                    for point in ring:
-                        rings[at] = table[np.uint64(cell * k) + np.uint64(point)]
-                        at += _1
-                side += _1
-
-    return _outer_of_table
+    inner, crowd = 0, 0
+    n = len(partner) // n_sides if n_sides else len(of_cell) - 1
+    for cell in range(n):
+        begin = cell * n_sides if n_sides else of_cell[cell]
+        end = begin + n_sides if n_sides else of_cell[cell + 1]
+        for side in range(begin, end):
+            other = partner[np.uint64(side)]
+            inner += other >= end
+            crowd += other < -1
+            if begin <= other and other < end:
+                partner[np.uint64(side)] = -1
+    return inner, crowd

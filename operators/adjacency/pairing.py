@@ -13,10 +13,12 @@ from meshkit import csr
 from meshkit.cells import Cells
 from meshkit.celltypes import Template, cell_type
 from meshkit.operators.adjacency import matching_kernels as compiled
+from meshkit.operators.adjacency.bucket_kernels import FEW, count_lows_of_rings, sort_crowded
+from meshkit.operators.adjacency.face_kernels import all_of_size
 from meshkit.operators.adjacency.sides import need_polyhedra, sides, top_blocks
 from meshkit.operators.adjacency.templates import known_type
 from meshkit.operators.adjacency.vertex_sets import first_of_each, last_of_each, vertex_set_ids
-from meshkit.operators.kernels import array, over_rows
+from meshkit.operators.kernels import Array, array, over_rows
 
 MOST: Final = 2**31 - 2
 """Kernels number points and sides with 31 bits; larger meshes are sorted."""
@@ -29,6 +31,7 @@ class Pairing:
     """For each side the other side of its face. Sides are numbered as `sides(cells)` does."""
 
     partner: Tensor  # int [n_sides]: -1 where there is none; int32 where that is enough
+    n_pairs: int
     crowd: Tensor  # int64 [c]: the sides that more than two cells share, ascending
     crowd_set: Tensor  # int64 [c]: which of them are the same, numbered by their lowest side
 
@@ -83,7 +86,8 @@ def paired_by_sorting(cells: Cells) -> Pairing:
     if count:
         crowd = torch.nonzero((ids >= 0) & (members[ids.clamp(min=0)] > 2)).squeeze(1)
         low = first[ids[crowd]]
-    return Pairing(partner.to(side_dtype(n)), crowd, torch.unique(low, return_inverse=True)[1])
+    group = torch.unique(low, return_inverse=True)[1]
+    return Pairing(partner.to(side_dtype(n)), len(a), crowd, group)
 
 
 def side_dtype(n: int) -> torch.dtype:
@@ -103,7 +107,7 @@ def one_shape(cells: Cells) -> tuple[Tensor, Template] | None:
     row = None if number is None else known_type(number, 0)
     if row is None or number is None or row.faces not in _HAVE_KERNELS:
         return None
-    if row.size is None or not compiled.all_of_size(array(cells.offsets), row.size):
+    if row.size is None or not all_of_size(array(cells.offsets), row.size):
         top_blocks(cells)  # says which cell is of a wrong size
         return None
     return cells.connectivity.view(-1, row.size), row.faces
@@ -118,42 +122,89 @@ _HAVE_KERNELS: Final = {
 def paired_by_kernels(cells: Cells) -> Pairing:
     """The pairing through buckets, in compiled code: on the CPU."""
     need_polyhedra(cells)
-    n_points = cells.id_range[1] + 1
-    counts = np.zeros(n_points + 1, np.uint32)
     shape = one_shape(cells)
-    offsets = rings = cell_of = np.zeros(0, np.int64)
-    if shape is not None:
-        table, template = shape
-        k, per_cell = table.shape[1], len(template)
-        n, width, many = len(table) * per_cell, len(template[0]), False
-        rings = array(table).reshape(-1)
-        count, put = compiled.table_kernels(template)
-        count(rings, k, counts)
-        starts = np.cumsum(counts, dtype=np.uint32)
-        ends, rows = starts[:-1].copy(), np.empty(n * width, np.uint32)
-        put(rings, k, ends, rows)
-    else:
-        every = sides(cells)
-        n, per_cell = len(every), 0
-        longest = int(csr.lengths_of(every.offsets).max()) if n else 0
-        width, many = min(max(longest, need_dim_points(cells.dim)), 4), longest > 4
-        offsets, rings, cell_of = array(every.offsets), array(every.connectivity), array(every.cell)
-        compiled.count_lows_of_rings(offsets, rings, counts)
-        starts = np.cumsum(counts, dtype=np.uint32)
-        ends, rows = starts[:-1].copy(), np.empty(n * width, np.uint32)
-        compiled.put_rings(offsets, rings, width, need_dim_points(cells.dim), ends, rows)
-    partner = np.full(n, -1, np.int32)
-    crowds = np.empty(n_points, np.int64)
-    over_rows(
-        compiled.pair(width, many),
-        n_points,
-        *(starts, ends, rows, per_cell, cell_of, offsets, rings, partner, crowds),
+    return _of_rings(cells) if shape is None else _of_table(cells, *shape)
+
+
+def _of_table(cells: Cells, table: Tensor, template: Template) -> Pairing:
+    """Of cells of one shape."""
+    flat, k, per_cell = array(table).reshape(-1), table.shape[1], len(template)
+    count, put = compiled.table_kernels(template)
+    counts = np.zeros(cells.id_range[1] + 2, np.uint32)
+    count(flat, k, counts)
+    few = FEW if at_hand(table) else 0
+    buckets = _buckets(counts, len(table) * per_cell, few, longest=len(template[0]))
+    put(flat, k, *buckets)
+    none = np.zeros(0, np.int64)
+    _settle(buckets)
+    return _finished(buckets.partner, per_cell, none)
+
+
+def _of_rings(cells: Cells) -> Pairing:
+    """Of any cells."""
+    every = sides(cells)
+    offsets, rings = array(every.offsets), array(every.connectivity)
+    counts = np.zeros(cells.id_range[1] + 2, np.uint32)
+    count_lows_of_rings(offsets, rings, counts)
+    longest = int(csr.lengths_of(every.offsets).max()) if len(every) else 0
+    few = FEW if at_hand(cells.connectivity[:, None]) else 0
+    buckets = _buckets(counts, len(every), few, longest=longest)
+    compiled.put_rings(offsets, rings, need_dim_points(cells.dim), *buckets)
+    _settle(buckets)
+    if longest > 4 and not compiled.all_alike(offsets, rings, buckets.partner):
+        return paired_by_sorting(cells)  # what tells sides apart was the same for different ones
+    return _finished(buckets.partner, 0, array(every.of_cell))
+
+
+def _buckets(counts: Array, n_sides: int, few: int, *, longest: int) -> compiled.Buckets:
+    """Empty buckets of these sizes, for sides of at most so many points."""
+    starts = np.cumsum(counts, dtype=np.uint32)
+    return compiled.Buckets(
+        few,
+        starts,
+        starts[:-1].copy(),
+        keys=np.empty(n_sides, np.uint64),
+        fourths=np.empty(n_sides if longest > 3 else 0, np.uint32),
+        sides=np.empty(n_sides, np.uint32),
+        partner=np.empty(n_sides, np.int32),
     )
+
+
+def _settle(buckets: compiled.Buckets) -> None:
+    """Let the sides meet that did not yet."""
+    n = len(buckets.ends)
+    most = int(np.diff(buckets.starts).max(initial=0))
+    if most > FEW:
+        kept = (buckets.keys, buckets.fourths, buckets.sides)
+        over_rows(sort_crowded, n, buckets.starts, buckets.ends, *kept)
+    if most > buckets.few:
+        over_rows(compiled.settle, n, *buckets)
+
+
+def _finished(partner: Array, per_cell: int, of_cell: Array) -> Pairing:
+    """Without pairs in one cell, and with the crowds by themselves."""
+    n_pairs, n_crowd = compiled.finish(per_cell, of_cell, partner)
     found = torch.from_numpy(partner)
-    if not crowds.any():
+    if n_crowd == 0:
         none = torch.zeros(0, dtype=torch.int64)
-        return Pairing(found, none, none)
+        return Pairing(found, n_pairs, none, none)
     crowd = torch.nonzero(found <= compiled.CROWD).squeeze(1)
     low = compiled.CROWD - found[crowd].long()
     found[crowd] = -1
-    return Pairing(found, crowd, torch.unique(low, return_inverse=True)[1])
+    return Pairing(found, n_pairs, crowd, torch.unique(low, return_inverse=True)[1])
+
+
+_RUN, _RUNS, _BLOCK = 4096, 8, 16
+
+
+def at_hand(table: Tensor) -> bool:
+    """Whether rows of ids [n, k] that follow each other name near ids, so that what belongs to
+    them is still in the processor's memory when it is needed again.
+
+    Looks at eight runs of rows: how many blocks of ids have the lowest of a row.
+    """
+    n, runs = len(table), []
+    for i in range(_RUNS):
+        begin = max(n - _RUN, 0) * i // (_RUNS - 1)
+        runs.append(torch.unique(table[begin : begin + _RUN].amin(1) // _BLOCK))
+    return 4 * sum(map(len, runs)) < _RUNS * min(n, _RUN)

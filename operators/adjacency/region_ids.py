@@ -49,7 +49,8 @@ def _need_local_faces(mesh: Mesh, region: Region) -> None:
     wrong = (local < 0) | ((local >= counts) & (mesh.cells.dims[cell] == mesh.dim))
     if bool(wrong.any()):
         row = int(torch.nonzero(wrong)[0])
-        raise MeshError(
-            f"region {region.name!r}: expected faces of cell {int(cell[row])} "
-            f"from 0 to {int(counts[row]) - 1}, found {int(local[row])}"
-        )
+        count = int(counts[row])
+        wanted = f"faces of cell {int(cell[row])} from 0 to {count - 1}"
+        if count == 0:
+            wanted = f"no faces of cell {int(cell[row])}, which has none"
+        raise MeshError(f"region {region.name!r}: expected {wanted}, found {int(local[row])}")

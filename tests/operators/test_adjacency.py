@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -18,7 +19,7 @@ from meshkit.celltypes import CELL_TYPES
 from meshkit.errors import MeshError
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency import matching_kernels, pairing, row_kernels
+from meshkit.operators.adjacency import bucket_kernels, matching_kernels, pairing, row_kernels
 from meshkit.operators.adjacency.components import joined
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.adjacency.templates import edge_template, side_template
@@ -30,9 +31,11 @@ NEVER = 1 << 60
 @contextmanager
 def answered_by(twin: str) -> Iterator[Callable[[Mesh], Mesh]]:
     """Topology by one of the twins; gives what takes a mesh there, with nothing worked out yet."""
-    before = pairing.WORTH_COMPILING
+    before = pairing.WORTH_COMPILING, pairing.at_hand
     try:
-        pairing.WORTH_COMPILING = 0 if twin == "compiled" else NEVER  # type: ignore[misc]
+        compiled = twin.startswith("compiled")
+        pairing.WORTH_COMPILING = 0 if compiled else NEVER  # type: ignore[misc]
+        pairing.at_hand = lambda table: twin == "compiled"
         device = "cuda" if twin == "cuda" else "cpu"
 
         def there(mesh: Mesh) -> Mesh:
@@ -42,11 +45,17 @@ def answered_by(twin: str) -> Iterator[Callable[[Mesh], Mesh]]:
 
         yield there
     finally:
-        pairing.WORTH_COMPILING = before  # type: ignore[misc]
+        pairing.WORTH_COMPILING, pairing.at_hand = before  # type: ignore[misc]
 
 
 @pytest.fixture(
-    params=["compiled", "torch", pytest.param("cuda", marks=pytest.mark.cuda)], scope="module"
+    params=[
+        "compiled",
+        "compiled, as for scattered ids",
+        "torch",
+        pytest.param("cuda", marks=pytest.mark.cuda),
+    ],
+    scope="module",
 )
 def twin(request: pytest.FixtureRequest) -> str:
     if request.param == "cuda" and not torch.cuda.is_available():
@@ -279,11 +288,31 @@ def test_sides_of_many_corners_that_share_the_lowest_are_told_apart() -> None:
 
 
 def test_a_hash_of_many_corners_is_not_believed() -> None:
-    offsets = torch.tensor([0, 6, 12, 18]).numpy()
-    rings = torch.tensor([0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 5, 6, 5, 4, 3, 2, 1, 0]).numpy()
-    same = matching_kernels.same_points
-    assert not same(offsets, rings, 0, 1)
-    assert same(offsets, rings, 0, 2)
+    offsets = np.array([0, 6, 12, 18])
+    rings = np.array([0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 5, 6, 5, 4, 3, 2, 1, 0])
+    alike = matching_kernels.all_alike
+    assert alike(offsets, rings, np.array([2, -1, 0], np.int32))
+    assert not alike(offsets, rings, np.array([1, 0, -1], np.int32))
+    crowd = matching_kernels.CROWD
+    assert not alike(offsets, rings, np.array([crowd, crowd, crowd], np.int32))
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_the_hash_confuses_is_sorted(monkeypatch: pytest.MonkeyPatch, told: bool) -> None:
+    monkeypatch.setattr(matching_kernels, "all_alike", lambda *_: told)
+    asked: list[Cells] = []
+    by_sorting = pairing.paired_by_sorting
+
+    def noted(cells: Cells) -> pairing.Pairing:
+        asked.append(cells)
+        return by_sorting(cells)
+
+    monkeypatch.setattr(pairing, "paired_by_sorting", noted)
+    lid = list(range(6))
+    prism = [lid[::-1], [x + 6 for x in lid]]
+    prism += [[i, (i + 1) % 6, (i + 1) % 6 + 6, i + 6] for i in range(6)]
+    agrees(make_mesh(torch.rand(12, 3), polyhedra=[prism]), "compiled")
+    assert bool(asked) is not told
 
 
 def test_sorting_rows_and_values_of_any_length() -> None:
@@ -292,11 +321,16 @@ def test_sorting_rows_and_values_of_any_length() -> None:
         wanted = sorted({*values.tolist()})
         end = row_kernels.sort_unique(values, 0, n)
         assert values[:end].tolist() == wanted
-        rows = torch.randint(0, 5, (n, 3)).int().numpy().astype("uint32")
-        wanted_rows = sorted(row[:2] for row in rows.tolist())
-        flat = rows.reshape(-1).copy()
-        matching_kernels.sort_rows(flat, 0, n, 3)
-        assert [row[:2] for row in flat.reshape(n, 3).tolist()] == wanted_rows
+        for m in (0, n):
+            columns = [torch.randint(0, 5, (k,)).numpy() for k in (n, m, n)]
+            keys, fourths, sides = (
+                x.astype(t) for x, t in zip(columns, ("u8", "u4", "u4"), strict=True)
+            )
+            wanted = [keys, sides] if m == 0 else [keys, fourths, sides]
+            wanted_rows = sorted(zip(*(x.tolist() for x in wanted), strict=True))
+            bucket_kernels.sort_bucket(keys, fourths, sides, 0, n)
+            assert sorted(zip(*(x.tolist() for x in wanted), strict=True)) == wanted_rows
+            assert list(zip(*(x.tolist() for x in wanted), strict=True)) == wanted_rows
 
 
 # --- components and patches ----------------------------------------------------------------------
@@ -363,6 +397,13 @@ def test_patches_refuse_what_is_no_surface_and_no_angle() -> None:
         ops.feature_patches(meshes.tetrahedron())
     with pytest.raises(MeshError, match="from 0 to 180 degrees, found 181"):
         ops.feature_patches(meshes.cube_surface(), angle=181)
+
+
+@pytest.mark.parametrize("made", [meshes.kuhn_cube, meshes.cube_hexes])
+def test_whether_ids_are_at_hand(made: Callable[[int], Mesh]) -> None:
+    mesh = made(40)
+    assert pairing.at_hand(mesh.cells.dense)
+    assert not pairing.at_hand(permuted(mesh).cells.dense)
 
 
 def test_edge_index_is_what_graph_libraries_take() -> None:

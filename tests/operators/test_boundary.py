@@ -251,6 +251,13 @@ def test_regions_that_name_what_is_not_there(
         operator(mesh)
 
 
+def test_a_vertex_has_no_sides_to_name() -> None:
+    cloud = make_mesh(torch.rand(2, 3), [[0], [1]], types="vertex")
+    mesh = cloud.replace(regions=[Region("wall", "side", [[1, 0]])])
+    with pytest.raises(MeshError, match="expected no faces of cell 1, which has none, found 0"):
+        ops.boundary(mesh)
+
+
 def test_regions_of_faces_that_are_not_there() -> None:
     mesh = meshes.two_tetrahedra().replace(regions=[Region("wall", "face", [7])])
     with pytest.raises(MeshError, match="region 'wall': expected ids from 0 to 6, found 7"):

@@ -1,0 +1,104 @@
+"""Compiled: how many sides of cells go into the bucket of each point, and their order there.
+
+What a kernel knows beforehand is written into it: the kernels of cells of one shape are compiled
+for that shape. Ids are read as unsigned, so that no index is looked at for being negative.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from meshkit.celltypes import Template
+from meshkit.operators.kernels import Array, Kernel, kernel
+
+NONE: Final = np.uint32(0xFFFFFFFF)
+FEW: Final = 256
+"""Buckets of more sides than this are sorted before they are compared."""
+_1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
+_ONE, _THREE = np.uint32(1), np.uint32(3)
+
+
+@cache
+def count_lows(template: Template) -> Kernel[[Array, int, Array], None]:
+    """`(table, k, counts)`: how many sides have each point as their lowest, from counts[1] on.
+
+    The cells' points are the flat table, k each; their sides the template, all of one size.
+    """
+    rings = template
+
+    @kernel
+    def _count_lows(table: Array, k: int, counts: Array) -> None:
+        for cell in range(table.size // k):
+            base = np.uint64(cell * k)
+            for ring in rings:
+                low = NONE
+                for point in ring:
+                    low = min(low, np.uint32(table[base + np.uint64(point)]))
+                counts[np.uint64(low) + _1] += _ONE
+
+    return _count_lows
+
+
+@kernel
+def count_lows_of_tets(table: Array, k: int, counts: Array) -> None:
+    """As `count_lows`, for tets: three sides have the lowest corner, one the next."""
+    for cell in range(table.size // k):
+        base = np.uint64(cell * k)
+        a, b = np.uint32(table[base]), np.uint32(table[base + _1])
+        c, d = np.uint32(table[base + _2]), np.uint32(table[base + _3])
+        ab, cd = min(a, b), min(c, d)
+        counts[np.uint64(min(ab, cd)) + _1] += _THREE
+        counts[np.uint64(min(max(ab, cd), min(max(a, b), max(c, d)))) + _1] += _ONE
+
+
+@kernel
+def count_lows_of_rings(offsets: Array, rings: Array, counts: Array) -> None:
+    """How many rings of any size have each point as their lowest, from counts[1] on."""
+    for s in range(len(offsets) - 1):
+        if offsets[s] < offsets[s + 1]:
+            low = NONE
+            for q in range(offsets[s], offsets[s + 1]):
+                low = min(low, np.uint32(rings[q]))
+            counts[np.uint64(low) + _1] += _ONE
+
+
+@kernel
+def sort_crowded(
+    lo: int, hi: int, starts: Array, ends: Array, keys: Array, fourths: Array, sides: Array
+) -> None:
+    """Sort the buckets of the points lo to hi that more than `FEW` sides are in."""
+    for point in range(lo, hi):
+        if ends[point] - starts[point] > FEW:
+            begin, end = np.int64(starts[point]), np.int64(ends[point])
+            sort_bucket(keys, fourths, sides, begin, end)
+
+
+@kernel
+def sort_bucket(keys: Array, fourths: Array, sides: Array, begin: Any, end: Any) -> None:
+    """What is kept from begin to end in ascending order (Shell's way: the same at every run)."""
+    gap = 1
+    while gap < (end - begin) // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(begin + gap, end):
+            key, side = keys[i], sides[i]
+            fourth = fourths[i] if len(fourths) > 0 else NONE
+            j = i
+            while j - gap >= begin:
+                k = j - gap
+                other = fourths[k] if len(fourths) > 0 else NONE
+                if keys[k] < key or (
+                    keys[k] == key and (other < fourth or (other == fourth and sides[k] <= side))
+                ):
+                    break
+                keys[j], sides[j] = keys[k], sides[k]
+                if len(fourths) > 0:
+                    fourths[j] = other
+                j = k
+            keys[j], sides[j] = key, side
+            if len(fourths) > 0:
+                fourths[j] = fourth
+        gap //= 3
