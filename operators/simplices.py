@@ -11,7 +11,7 @@ from torch import Tensor
 from meshkit import csr
 from meshkit.cells import Cells
 from meshkit.celltypes import CELL_TYPES
-from meshkit.fields import Path, cat, leaves, nested, taken
+from meshkit.fields import Path, cat, leaves, nested, take, taken
 from meshkit.info import FieldKey
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import face_table
@@ -112,8 +112,8 @@ def means(values: Tensor, parts: Split) -> Tensor:
     dtype = values.dtype
     if dtype.is_complex:
         wide = values.to(torch.complex64) if dtype == torch.complex32 else values
-        both = torch.view_as_complex(means(torch.view_as_real(wide), parts).contiguous())
-        return both.to(dtype)
+        both = means(torch.view_as_real(wide), parts).to(dtype.to_real())
+        return torch.view_as_complex(both.contiguous())  # torch warns of a new complex32
     wide = values.float() if dtype.itemsize < 4 else values
     count = csr.lengths_of(parts.mean_offsets)
     total = summed(wide[parts.mean_points], parts.mean_offsets)
@@ -189,7 +189,7 @@ def _point_data(
     flat: dict[Path, Tensor] = {}
     for path, x in leaves(fields):
         if x.is_floating_point() or x.is_complex():
-            more = means(x, parts)[rows] if len(rows) else x[:0]
+            more = take(means(x, parts), rows) if len(rows) else x[:0]
         else:
             fill = -1 if x.dtype.is_signed else 0
             more = torch.full((len(rows), *x.shape[1:]), fill, dtype=x.dtype, device=x.device)

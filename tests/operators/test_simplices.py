@@ -121,6 +121,18 @@ def test_fields() -> None:
     assert [e.name for e in parts.info.report.losses] == ["cell_data/parent_cell"]
 
 
+def test_complex_halves_are_averaged_without_a_warning() -> None:
+    halves = torch.view_as_complex(torch.arange(16.0).reshape(8, 2).half())
+    torch.set_warn_always(True)  # torch warns of the first complex32 it makes, and then no more
+    try:
+        parts = ops.simplices(meshes.cube_hexes(1).replace(point_data={"z": halves}))
+    finally:
+        torch.set_warn_always(False)
+    z = torch.view_as_real(parts.point_data["z"])
+    assert z.dtype == torch.float16
+    assert z[-1].tolist() == [7, 8]
+
+
 def test_regions() -> None:
     mesh = meshes.hanging_polyhedron().replace(
         regions=[
