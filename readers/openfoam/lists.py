@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.readers.ascii_numbers import BadNumber, parsed
+from meshkit.readers.number_lines import word_starts
 from meshkit.readers.openfoam.header import Encoding
 from meshkit.readers.openfoam.memory import room
 from meshkit.readers.openfoam.scanner import Scanner
@@ -251,7 +252,7 @@ def starts_of_words(text: bytes) -> NDArray[np.bool_]:
 
 
 def _line_of_word(text: bytes, index: int) -> int:
-    at = int(np.flatnonzero(starts_of_words(text))[index])
+    at = int(np.flatnonzero(word_starts(text))[index])  # what `parsed` calls words
     return text.count(b"\n", 0, at)
 
 

@@ -24,7 +24,7 @@ def declared(path: Path) -> Sizes:
     find = FINDERS.get(path.suffix)
     try:
         return UNKNOWN if find is None else find(path)
-    except (ValueError, OSError, KeyError, RuntimeError, TypeError):
+    except (ValueError, OSError, LookupError, RuntimeError, TypeError):
         return UNKNOWN
 
 
@@ -82,7 +82,7 @@ def _ply(path: Path) -> Sizes:
 
 def _stl(path: Path) -> Sizes:
     data = path.read_bytes()
-    if data[:5].lower() == b"solid":
+    if re.match(rb"(\xef\xbb\xbf)?\s*solid", data, re.IGNORECASE):
         return None, len(re.findall(rb"\bendfacet\b", data, re.IGNORECASE))
     return None, int.from_bytes(data[80:84], "little")
 

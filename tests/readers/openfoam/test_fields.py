@@ -210,6 +210,7 @@ def test_patterns_groups_and_defaults_of_patches(tmp_path: Path) -> None:
         ("internalField nonuniform List<scalar> 3(1.5 2);", "a list of 3 scalars has 2"),
         ("internalField nonuniform List<scalar> 2(1 2 3);", "a list of 2 scalars has 3"),
         ("internalField nonuniform List<scalar> 2(1 x);", "line 14: 'x' is no number"),
+        ("internalField nonuniform List<scalar> 2(1 \x01);", r"line 14: '\\x01' is no number"),
         ("internalField nonuniform List<vector> 2((1 2 3)(1 2));", "a vector has 2 numbers"),
         ("internalField nonuniform List<vector> 95{(1 2 3)};", "is a list of vectors; expected"),
         ("internalField nonuniform List<scalar> 99999999999(1 2);", "is cut: 99999999999 scalars"),
