@@ -81,7 +81,7 @@ def comparisons(n: int) -> Iterator[Comparison]:
             time.process_time,
         )
         text = folder / "text"
-        size = _write_text(text, 50 * n**2)
+        size = _write_text(text, 300 * n**2)
         points = _POINTS.format(path=str(text))
         said = _said(size, apart({"meshkit": (ours + _PLACES, points)}))
         yield Comparison(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from meshkit.readers.openfoam.choices import same, truth
 from meshkit.readers.openfoam.entries import Dictionary, Dims, Item, Unread, Word
 from meshkit.readers.openfoam.files import Bytes, opened, present
 from meshkit.readers.openfoam.header import Encoding, Header, read_header
@@ -36,7 +37,6 @@ _MODES: Final = {
 """What becomes of an entry whose key is known: by the words of #inputMode."""
 _FORMULAS: Final = frozenset({"calc", "eval"})
 _INCLUDES: Final = frozenset({"include", "includeIfPresent", "sinclude"})
-_CHOICES: Final = frozenset({"if", "ifeq", "else", "endif"})
 
 
 @dataclass
@@ -55,6 +55,7 @@ class Parser:
     root: Path
     files: tuple[Path, ...]
     budget: list[int] = field(default_factory=lambda: [_ITEMS, _FILES])
+    branches: list[str] = field(default_factory=list)  # where those began that are not at an end
     mode: list[str] = field(default_factory=lambda: ["merge"])  # also that of the files around
 
     def whole(self, scopes: list[Dictionary] | None = None) -> Dictionary:
@@ -66,6 +67,8 @@ class Parser:
         """
         scopes = scopes or [Dictionary()]
         self._entries(scopes, nested=False)
+        if self.branches:
+            raise self.scanner.error("#if has no end", place=self.branches[-1], expected="#endif")
         return scopes[-1]
 
     def named(self, until: str) -> list[tuple[str, Dictionary]]:
@@ -120,11 +123,14 @@ class Parser:
                     raise self.scanner.error(f"found {token.value!r}", expected="a key")
 
     def _next(self, nested: bool) -> Token | None:
-        self._spend(1)
-        token = self.scanner.token()
+        token = self._spent_token()
         if token is None and nested:
             raise self.scanner.error("a dictionary has no end", expected="}")
         return token
+
+    def _spent_token(self) -> Token | None:
+        self._spend(1)
+        return self.scanner.token()
 
     def _entry(self, token: Token, scopes: list[Dictionary]) -> None:
         key, pattern = str(token.value), token.kind == "text"
@@ -277,10 +283,10 @@ class Parser:
             self.scanner.token()
         elif name == "remove":
             self._remove(scopes[-1])
-        elif name in _CHOICES:
-            raise self.scanner.error(
-                f"holds #{name}, which is not decided here", hint="write the entries it chooses"
-            )
+        elif name in ("if", "ifeq"):
+            self._choose(name, scopes)
+        elif name in ("else", "endif"):
+            self._end_branch(name)
         else:
             line = self.scanner.line
             following = self.scanner.token()
@@ -292,6 +298,47 @@ class Parser:
                 if self.scanner.token() == ("sign", ";"):
                     break
             scopes[-1].put(said[:200], [Unread(said[:200], line)], pattern=False)
+
+    def _choose(self, name: str, scopes: list[Dictionary]) -> None:
+        """Go on in the branch that #if or #ifeq takes; `_end_branch` ends it."""
+        place = self.scanner.place()
+        given = [self._operand(name, scopes) for _ in range(2 if name == "ifeq" else 1)]
+        taken = truth(given[0]) if name == "if" else same(*given)
+        if taken is None:
+            said = " ".join(map(str, given))[:40]
+            raise self.scanner.error(f"#{name} {said!r}", place=place, expected="yes or no")
+        if taken or self._pass_branch(place) == "else":
+            self.branches.append(place)
+
+    def _operand(self, name: str, scopes: list[Dictionary]) -> Item:
+        token = self.scanner.token()
+        items = [None] if token is None else self._item(token, scopes)
+        if len(items) == 1 and isinstance(items[0], Unread):
+            raise self.scanner.error(
+                f"#{name} {items[0].what}, which is not run", hint="write the entries it chooses"
+            )
+        return items[0] if len(items) == 1 else None
+
+    def _end_branch(self, name: str) -> None:
+        """Pass over what stands behind the branch that was taken."""
+        if not self.branches:
+            raise self.scanner.error(f"#{name} without #if")
+        place = self.branches.pop()
+        if name == "else" and self._pass_branch(place) == "else":
+            raise self.scanner.error("a second #else", expected="#endif")
+
+    def _pass_branch(self, begun: str) -> str:
+        """Pass over a branch with all choices in it: "else" or "endif", which ended it."""
+        depth = 0
+        while True:
+            token = self._spent_token()
+            if token is None:
+                raise self.scanner.error("#if has no end", place=begun, expected="#endif")
+            if token.kind != "directive":
+                continue
+            if depth == 0 and token.value in ("else", "endif"):
+                return str(token.value)
+            depth += (token.value in ("if", "ifeq")) - (token.value == "endif")
 
     def _remove(self, home: Dictionary) -> None:
         """ "#remove key", or several keys and patterns in parentheses."""
@@ -327,7 +374,7 @@ class Parser:
             header = read_header(scanner)
             encoding = self.encoding if header is None else header.encoding
             inner = Parser(
-                scanner, encoding, self.root, (*self.files, file), self.budget, self.mode
+                scanner, encoding, self.root, (*self.files, file), self.budget, mode=self.mode
             )
             inner.whole(scopes)
 

@@ -92,6 +92,29 @@ def test_input_modes(tmp_path: Path, mode: str, expected: dict[str, object]) -> 
     assert said(tmp_path, first + "a 2; d { x 2; z 3; } e { }\n") == {**expected, "e": {}}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#if 1\nx 1;\n#else\nx 2;\n#endif\n", 1),
+        ("#if off\nx 1;\n#else\nx 2;\n#endif\n", 2),
+        ("#if $no\nx 1;\n#endif\n", 0),
+        ("#if ${yes}\nx 1;\n#endif\n", 1),
+        ("#if ${none:-true}\nx 1;\n#endif\n", 1),
+        ("#ifeq $word b\nx 1;\n#else\nx 2;\n#endif\n", 1),
+        ("#ifeq $word c\nx 1;\n#else\nx 2;\n#endif\n", 2),
+        ('#ifeq 2 2.0\nx 1;\n#endif\n#if 0\n#codeStream { } "}" #{ } #} x 3;\n#endif\n', 1),
+        ("#if 0\n#if 1\nx 1;\n#else\n#endif\n#else\n#if 0\n#else\nx 3;\n#endif\n#endif\n", 3),
+        ("#if 1\n#if 0\nx 1;\n#endif\nx 4;\n#else\n#ifeq a a\nx 2;\n#endif\n#endif\n", 4),
+    ],
+)
+def test_branches(tmp_path: Path, text: str, expected: int) -> None:
+    known = "no false; yes 1; word b;\n"
+    found = said(tmp_path, f"x 0; {known}{text}after 5;\n")
+    assert found["x"] == expected and found["after"] == 5
+    inner = said(tmp_path, f"{known}sub {{ x 0;\n{text}}} after 5;\n")
+    assert inner["sub"] == {"x": expected} and inner["after"] == 5
+
+
 def test_the_input_mode_of_an_included_file_lasts(tmp_path: Path) -> None:
     (tmp_path / "system").mkdir()
     (tmp_path / "system" / "mode").write_text("#inputMode protect\n")
@@ -156,7 +179,14 @@ def test_included_files(tmp_path: Path) -> None:
         ("#inputMode never", "#inputMode 'never'; expected default, merge"),
         ("#remove (a", "#remove has no end"),
         ("a " + "${x:-" * 200 + "1" + "}" * 200 + ";", "macros are nested too deep"),
-        ("#if 1\na 1;\n#endif", "holds #if, which is not decided here"),
+        ("#if 1\na 1;\n", "#if has no end; expected #endif"),
+        ("#if 0\na 1;\n#if 1\n#endif\n", "#if has no end; expected #endif"),
+        ("#if maybe\n#endif", "#if 'maybe'; expected yes or no"),
+        ("#ifeq a", "#ifeq 'a None'; expected yes or no"),
+        ("#if $x\n#endif", r"#if \$x, which is not run"),
+        ('#if #calc "1 > 0"\n#endif', "#if #calc, which is not run; write the entries it chooses"),
+        ("a 1;\n#endif", "#endif without #if"),
+        ("#if 1\n#else\n#else\n#endif", "a second #else; expected #endif"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
