@@ -49,7 +49,7 @@ def _of_blocks(msh: MshFile, section: Section) -> tuple[list[Table], NDArray[Any
         if isinstance(numbers, BinaryNumbers):
             own, nodes = pool.read(numbers, count, kind)
         else:
-            rows = numbers.sizes(count * (1 + kind.size), "elements").reshape(count, -1)
+            rows = numbers.sizes(count * (1 + kind.size), "elements").reshape(count, 1 + kind.size)
             own, nodes = rows[:, 0], rows[:, 1:]
         out.append(Table(kind, own, nodes, slice(total, total + count), entity=(dim, tag)))
         total += count

@@ -16,6 +16,9 @@ Key = tuple[int, int]
 KINDS: Final = ("point", "curve", "surface", "volume")
 
 _NAME: Final = re.compile(rb'\s*(\d{1,9})\s+(-?\d{1,18})\s+"(.*)"\s*', re.DOTALL)
+_NAME_ONLY: Final = re.compile(rb'\s*()(-?\d{1,18})\s+"(.*)"\s*', re.DOTALL)
+ANY_DIMENSION: Final = -1
+"""Stands for the dimension of a name of version 2.0, which says none."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Entity:
 def physical_names(msh: MshFile) -> dict[Key, str]:
     """The names of physical groups, in the order of the file.
 
+    A group whose name is empty has none, as in gmsh.
+
     Raises:
         ReadError: a line says no group, or their number is not what the first line says.
     """
@@ -74,10 +79,12 @@ def physical_names(msh: MshFile) -> dict[Key, str]:
     count: int | None = None
     for line in lines:
         found = _NAME.fullmatch(line)
+        if found is None and msh.version <= (2, 0):
+            found = _NAME_ONLY.fullmatch(line)
         if count is None and line.strip().isdigit():
             count = int(line)
         elif found is not None and count is not None:
-            key = (int(found[1]), int(found[2]))
+            key = (int(found[1] or ANY_DIMENSION), int(found[2]))
             if key[0] > 3:
                 raise msh.error(f"a group of dimension {key[0]}", at=at, expected="0 to 3")
             out[key] = text_of(found[3])
@@ -92,7 +99,7 @@ def physical_names(msh: MshFile) -> dict[Key, str]:
             at=section.start,
             expected="true counts",
         )
-    return out
+    return {key: name for key, name in out.items() if name}
 
 
 def entities(msh: MshFile) -> tuple[dict[Key, Entity], dict[Key, int]]:

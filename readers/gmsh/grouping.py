@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from meshkit.readers.gmsh.cells import Elements
-from meshkit.readers.gmsh.entities import KINDS, Entity, Key
+from meshkit.readers.gmsh.entities import ANY_DIMENSION, KINDS, Entity, Key
 from meshkit.readers.gmsh.links import Ghosts, Link
 from meshkit.readers.gmsh.numbers import Ints
 from meshkit.readers.gmsh.tags import Tags
@@ -87,14 +87,15 @@ def _tensor(ids: NDArray[Any]) -> torch.Tensor:
 
 def _physical(groups: Groups, ledger: Ledger) -> Iterator[Region]:
     members = _members(groups)
-    keys = dict.fromkeys((*groups.names, *members))
+    names = _of_dimensions(groups.names, members)
+    keys = dict.fromkeys((*names, *members))
     of_name: dict[str, list[Key]] = {}
-    for key, name in groups.names.items():
+    for key, name in names.items():
         of_name.setdefault(name, []).append(key)
     for dim, tag in keys:
         attributes: dict[str, Any] = {DIMENSION: dim}
-        called = groups.names.get((dim, tag), physical_name(dim, tag))
-        alike = of_name.get(called, []) if (dim, tag) in groups.names else []
+        called = names.get((dim, tag), physical_name(dim, tag))
+        alike = of_name.get(called, []) if (dim, tag) in names else []
         if len(alike) > 1 and (dim, tag) != max(alike, key=lambda key: key[0]):
             attributes["name"] = name = called
             alone = sum(key[0] == dim for key in alike) == 1
@@ -111,6 +112,16 @@ def _physical(groups: Groups, ledger: Ledger) -> Iterator[Region]:
             ids, turned = ids[order], turned[order]
         flip = torch.from_numpy(turned) if turned.any() else None
         yield Region(called, "cell", _tensor(ids), flip, PHYSICAL, None, attributes, tag)
+
+
+def _of_dimensions(names: Mapping[Key, str], members: Iterable[Key]) -> dict[Key, str]:
+    """The names of version 2.0, which say no dimension, given to the groups of their tag."""
+    out: dict[Key, str] = {}
+    for (dim, tag), name in names.items():
+        alike = [key for key in members if key[1] == tag] if dim == ANY_DIMENSION else [(dim, tag)]
+        # A group without elements could be of any dimension.
+        out.update(dict.fromkeys(alike or [(len(KINDS) - 1, tag)], name))
+    return out
 
 
 def _members(groups: Groups) -> dict[Key, list[tuple[Ints, bool]]]:

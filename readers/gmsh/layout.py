@@ -25,6 +25,7 @@ from meshkit.readers.gmsh.reading import (
     NODE_PARAMETERS,
     NODE_TAG,
 )
+from meshkit.readers.gmsh.tags import Tags
 from meshkit.report import Ledger
 
 _AT_ONCE: Final = 1 << 15  # numbers that are put together before they are written
@@ -51,8 +52,11 @@ def own_arrays(mesh: Mesh) -> dict[str, NDArray[Any]]:
 
 
 def _are_tags(values: NDArray[Any]) -> bool:
-    """Whether numbers are positive, different and of 32 bits, as data need them."""
-    if not len(values):
+    """Whether numbers are positive, different and of 32 bits, as data need them.
+
+    Those that count from 1 need to be a field of their own: tags do not show that they are there.
+    """
+    if not len(values) or Tags(values).counted:
         return False
     sound = int(values.min()) > 0 and int(values.max()) < 1 << 31
     return sound and len(np.unique(values)) == len(values)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.readers.gmsh.numbers import (
+    EXACT,
+    WHOLE,
     BinaryNumbers,
     Floats,
     Ints,
@@ -130,9 +132,9 @@ def _inline_block(numbers: Numbers) -> _Block:
 def _whole(tags: Floats, numbers: Numbers) -> Ints:
     with np.errstate(invalid="ignore"):
         whole = tags.astype(np.int64)
-    if (whole != tags).any():
-        bad = tags[whole != tags][0]
-        raise numbers.error(f"found {bad:g} as the tag of a node", "whole numbers")
+    wrong = (whole != tags) | (np.abs(tags) >= EXACT)
+    if wrong.any():
+        raise numbers.error(f"found {tags[wrong][0]:g} as the tag of a node", WHOLE)
     return whole
 
 
@@ -176,11 +178,10 @@ def _plain(msh: MshFile, section: Section) -> Nodes:
 def _tags(msh: MshFile, section: Section, tags: Floats) -> Ints:
     with np.errstate(invalid="ignore"):
         whole = tags.astype(np.int64)
-    if (whole != tags).any():
-        bad = int(np.flatnonzero(whole != tags)[0])
-        raise msh.error(
-            f"node {bad} has the tag {tags[bad]:g}", at=section.start, expected="a whole number"
-        )
+    wrong = (whole != tags) | (np.abs(tags) >= EXACT)
+    if wrong.any():
+        bad = int(np.argmax(wrong))
+        raise msh.error(f"node {bad} has the tag {tags[bad]:g}", at=section.start, expected=WHOLE)
     return whole
 
 

@@ -13,9 +13,14 @@ from numpy.typing import NDArray
 from meshkit.errors import ReadError
 from meshkit.readers.ascii_numbers import BadNumber, parsed, words_count, words_end
 from meshkit.readers.gmsh.sections import MshFile, Section
+from meshkit.readers.texts import text_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+EXACT: Final = 1 << 53
+"""Whole numbers below it are what they are as floats."""
+WHOLE: Final = "whole numbers below 2^53"
 
 _WINDOW: Final = 1 << 20
 _IN_CACHE: Final = 1 << 15  # numbers that are read and converted together
@@ -138,9 +143,23 @@ class TextNumbers:
         if (whole != found).any():
             bad = int(np.flatnonzero(whole != found)[0])
             raise self.error(f"found {found[bad]:g} for {what}", "whole numbers", bad)
-        return whole
+        exact = not len(whole) or float(np.abs(found).max()) < EXACT
+        return whole if exact else self._exactly(what)
 
     sizes = ints
+
+    def _exactly(self, what: str) -> Ints:
+        """The numbers that were taken last, of which some are beyond what a float holds."""
+        text = self.msh.text(self.section)
+        raw = np.frombuffer(text, np.uint8)
+        begin, end = (words_end(raw, 0, n) or 0 for n in (self.last, self.at))
+        out = np.empty(self.at - self.last, np.int64)
+        for i, word in enumerate(text[begin:end].split()):
+            digits = word.removeprefix(b"-")
+            if not digits.isdigit() or len(digits) > 18:
+                raise self.error(f"found {text_of(word[:40])} for {what}", "at most 18 digits", i)
+            out[i] = int(word)
+        return out
 
     def doubles(self, count: int, what: str) -> Floats:
         """The next numbers."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,6 +103,8 @@ class MshFile:
         return line
 
     def _found(self) -> Iterator[Section]:
+        if self.file.read(len(BOM_UTF8)) != BOM_UTF8:
+            self.file.seek(0)
         while line := self.file.readline(_LONGEST):
             after = self.file.tell()
             if not line.strip():

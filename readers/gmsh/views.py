@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from meshkit.readers.gmsh.numbers import BinaryNumbers, Floats, Ints, text_numbers
+from meshkit.readers.gmsh.numbers import EXACT, WHOLE, BinaryNumbers, Floats, Ints, text_numbers
 from meshkit.readers.gmsh.sections import MshFile, Section
 from meshkit.readers.ragged_rows import row_starts
 from meshkit.readers.texts import text_of
@@ -157,11 +157,10 @@ def _wrong(msh: MshFile, view: View, found: str) -> Exception:
 def _tags(msh: MshFile, view: View, tags: Floats) -> Ints:
     with np.errstate(invalid="ignore"):
         whole = tags.astype(np.int64)
-    if (whole != tags).any():
-        bad = tags[whole != tags][0]
-        raise msh.error(
-            f"{bad:g} as a tag in {view.name!r}", at=view.section.start, expected="a whole number"
-        )
+    wrong = (whole != tags) | (np.abs(tags) >= EXACT)
+    if wrong.any():
+        problem = f"{tags[wrong][0]:g} as a tag in {view.name!r}"
+        raise msh.error(problem, at=view.section.start, expected=WHOLE)
     return whole
 
 

@@ -129,6 +129,35 @@ def test_tags_with_gaps_and_in_any_order(tmp_path: Path) -> None:
     assert "node_tag" not in read(text(tmp_path, NODES + ELEMENTS)).point_data.keys()
 
 
+def test_tags_beyond_what_a_float_or_32_bits_hold(tmp_path: Path) -> None:
+    huge = 2**53 + 1
+    nodes = NODES.replace("\n1\n2\n", f"\n{huge}\n{huge - 1}\n")
+    elements = ELEMENTS.replace("1 1 2 3 4", f"{huge} {huge} {huge - 1} 3 4").replace(
+        "2 1 2 3\n", f"7 {huge} {huge - 1} 3\n"
+    )
+    mesh = read(text(tmp_path, nodes + elements))
+    assert mesh.point_data["node_tag"].tolist() == [huge, huge - 1, 3, 4, 5]
+    assert mesh.cell_data["element_tag"].tolist() == [huge, 7]
+    assert mesh.cells.connectivity.tolist() == [0, 1, 2, 3, 0, 1, 2]
+    with pytest.raises(ReadError, match=r"line 7: found 1e\+20 for the tags of"):
+        read(text(tmp_path, nodes.replace(str(huge), "9" * 20) + elements))
+    with pytest.raises(ReadError, match=r"node 1 has the tag 9.0072e\+15; expected whole.*2\^53"):
+        read(text(tmp_path, NODES_2.replace("\n2 1", f"\n{huge} 1"), HEAD_2))
+    # In bytes, a block of large tags between others of small ones.
+    small = kuhn_cube(1)
+    data = version_4_bytes(small)
+    last = np.array([6], "<u8").tobytes()
+    begin = data.index(b"$Elements")
+    at = data.index(last, begin + 60)
+    while data[at - 8 : at] != np.array([1], "<u8").tobytes():
+        at = data.index(last, at + 8)
+    large = np.array([2**40], "<u8").tobytes()
+    (tmp_path / "it.msh").write_bytes(data[:at] + large + data[at + 8 :])
+    found = read(tmp_path / "it.msh")
+    assert found.cell_data["element_tag"].tolist() == [1, 2, 3, 4, 5, 2**40]
+    assert torch.equal(found.cells.connectivity, small.cells.connectivity)
+
+
 def test_places_of_tags() -> None:
     for tags in ([3, 4, 5], [5, 3, 4], [5, 1 << 40, 3], []):
         made = Tags(np.array(tags, np.int64))
@@ -185,6 +214,28 @@ def test_groups_overlap_have_names_and_may_be_empty(tmp_path: Path) -> None:
         "dimension": 3, "tag": 1, "bounds": [0, 0, 0, 1, 1, 1], "physical": [1, 2], "boundary": [4],
     }  # fmt: skip
     assert check(mesh) == []
+
+
+def test_names_of_version_2_0_say_no_dimension(tmp_path: Path) -> None:
+    names = '$PhysicalNames\n2\n7 "wall a"\n8 "none"\n$EndPhysicalNames\n'
+    elements = "$Elements\n2\n1 4 2 7 1 1 2 3 4\n2 2 2 9 1 1 2 3\n$EndElements\n"
+    mesh = read(text(tmp_path, names + NODES_2 + elements, HEAD_2.replace("2.2", "2")))
+    assert of_kind(mesh, "physical") == {"wall a": [0], "none": [], "physical surface 9": [1]}
+    with pytest.raises(ReadError, match="a dimension, a tag"):
+        read(text(tmp_path, names + NODES_2 + elements, HEAD_2))
+
+
+def test_an_empty_name_is_none_and_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    names = '$PhysicalNames\n1\n3 5 ""\n$EndPhysicalNames\n'
+    groups = "$Entities\n0 0 0 1\n1 0 0 0 1 1 1 1 5 0\n$EndEntities\n"
+    mesh = read(text(tmp_path, names + groups + NODES + ELEMENTS, "\ufeff" + HEAD))
+    assert of_kind(mesh, "physical") == {"physical volume 5": [0]}
+
+
+def test_blocks_may_be_empty(tmp_path: Path) -> None:
+    nodes = NODES.replace("1 5 1 5\n", "2 5 1 5\n2 4 0 0\n")
+    elements = ELEMENTS.replace("2 2 1 2\n", "3 2 1 2\n2 4 2 0\n")
+    assert read(text(tmp_path, nodes + elements)).cells.counts == {"tetra": 1, "triangle": 1}
 
 
 def test_an_element_that_version_2_repeats_for_each_group_is_one_cell(tmp_path: Path) -> None:

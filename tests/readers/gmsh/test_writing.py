@@ -132,6 +132,14 @@ def test_what_reading_found_is_written_again(tmp_path: Path) -> None:
     assert b"$ElementNodeData" in (tmp_path / "it.msh").read_bytes()
 
 
+def test_fields_of_tags_that_count_from_1_come_back(tmp_path: Path) -> None:
+    mesh = kuhn_cube(1)
+    mesh = mesh.with_data(
+        point={"node_tag": torch.arange(1, 9)}, cell={"element_tag": torch.arange(1, 7)}
+    )
+    assert differences(mesh, round_trip(mesh, tmp_path), id_dtypes=False) == []
+
+
 def test_all_that_is_lost_is_listed(tmp_path: Path) -> None:
     mesh = make_mesh(
         [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0.5, 1.5, 0]],
