@@ -68,6 +68,21 @@ class Elements:
     clipped: dict[int, int] = field(default_factory=dict)
     repeated: int = 0
 
+    def first(self, count: int) -> Elements:
+        """The first so many of them, without what they belong to."""
+        if count == len(self.types):
+            return self
+        own = self.own_tags[:count]
+        return Elements(
+            self.types[:count],
+            self.sizes[:count],
+            self.nodes,
+            Tags(own),
+            own,
+            self.numbers[:count],
+            {},
+        )
+
 
 def elements_of(
     tables: list[Table], together: NDArray[Any] | None, version: tuple[int, int]

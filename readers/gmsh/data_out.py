@@ -1,4 +1,7 @@
-"""Fields of points and cells as $NodeData, $ElementData and $ElementNodeData."""
+"""Fields of points and cells as $NodeData, $ElementData and $ElementNodeData.
+
+A complex number is two components.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from meshkit.cells import Cells
 from meshkit.fields import as_bits, leaves
 from meshkit.mesh import Mesh
 from meshkit.readers.gmsh.elements import element_of_cell
+from meshkit.readers.gmsh.packed import dtype_name
 from meshkit.readers.gmsh.views import CORNER, ELEMENT, NODE
 from meshkit.report import Ledger
 
@@ -59,7 +63,9 @@ def columns_of(mesh: Mesh, own: Container[str], ledger: Ledger) -> list[Column]:
                 ledger.kept("field", field, len(x))
                 continue
             corners = home == "cell_data" and _are_corners(mesh, path, x)
-            section = CORNER if corners else kind
+            section, dtype = CORNER if corners else kind, dtype_name(x.dtype)
+            if x.is_complex():
+                x = torch.view_as_real(x.detach().resolve_conj())
             values = _doubles(x, field, ledger)
             if values is None:
                 continue
@@ -70,7 +76,7 @@ def columns_of(mesh: Mesh, own: Container[str], ledger: Ledger) -> list[Column]:
                 "home": home,
                 "name": name,
                 "path": list(path),
-                "dtype": str(x.dtype).removeprefix("torch."),
+                "dtype": dtype,
                 "shape": list(x.shape[1:]),
             }
             out.append(Column(section, name, shaped, row, mesh.cells if corners else None))
@@ -99,9 +105,7 @@ def _free(name: str, section: str, names: set[tuple[str, str]]) -> str:
 def _doubles(x: Tensor, field: str, ledger: Ledger) -> NDArray[np.float64] | None:
     """The values as float64; None where that cannot hold them."""
     rows, reason = len(x), None
-    if x.dtype.is_complex:
-        reason = "MSH has no complex numbers"
-    elif x.numel() == 0 and rows:
+    if x.numel() == 0 and rows:
         reason = "MSH has no data without components"
     elif _width(x, 1) > _MOST:
         reason = f"more than {_MOST} components"
@@ -169,7 +173,7 @@ def write_column(
     whole = [str(step), str(components), str(int(np.count_nonzero(there)))]
     lines = ["1", f'"{column.name}"', str(len(times)), *times, str(len(whole)), *whole]
     file.write(f"${column.kind}\n".encode() + "\n".join(lines).encode("utf-8") + b"\n")
-    own = tags.node_tags if column.kind == NODE else tags.element_tags
+    own = (tags.node_tags if column.kind == NODE else tags.element_tags)[: len(values)]
     if column.cells is None:
         _write_rows(file, own, values, there)
     else:

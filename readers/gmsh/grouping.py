@@ -78,6 +78,22 @@ def link_name(dim: int, tag: int) -> str:
     return f"periodic {entity_name(dim, tag)}"
 
 
+def is_link(region: Region) -> bool:
+    """Whether a region is a periodic link as reading makes them."""
+    said = region.attributes
+    numbers = [said.get(DIMENSION), said.get("master"), region.source_id]
+    affine = said.get("affine")
+    return (
+        region.entity == "edge"
+        and region.kind == PERIODIC
+        and all(isinstance(n, int) and abs(n) < 1 << 31 for n in numbers)
+        and said.get(DIMENSION) in range(4)
+        and region.name == link_name(said[DIMENSION], region.source_id or 0)
+        and isinstance(affine, list | tuple)
+        and all(isinstance(x, int | float) for x in affine)
+    )
+
+
 def _tensor(ids: NDArray[Any]) -> torch.Tensor:
     """Ids in 32 bits where they fit."""
     if len(ids) == 0 or int(ids.max()) <= np.iinfo(np.int32).max:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from meshkit.mesh import Mesh
+from meshkit.cells import Cells
 from meshkit.readers.gmsh.entities import KINDS, Key
 from meshkit.readers.gmsh.grouping import DIMENSION, ENTITY, PHYSICAL
 from meshkit.regions import Region
@@ -55,10 +55,9 @@ class Labels:
     kept: list[tuple[Region, list[Key]]]
 
 
-def labelled(mesh: Mesh, ledger: Ledger) -> Labels:
-    """The entities that the cell regions of a mesh make."""
-    dims = mesh.cells.dims.cpu().numpy()
-    regions = [region for region in mesh.regions if region.entity == "cell"]
+def labelled(cells: Cells, regions: Iterable[Region], ledger: Ledger) -> Labels:
+    """The entities that regions of cells make."""
+    dims = cells.dims.cpu().numpy()
     of_cell = np.zeros(len(dims), np.int64)
     kept: list[tuple[Region, Key]] = []
     others: list[Region] = []
@@ -211,10 +210,11 @@ def runs(*columns: NDArray[Any]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(differs) + 1, [n]])
 
 
-def boxes(of_cell: NDArray[np.int32], count: int, mesh: Mesh) -> NDArray[np.float64]:
+def boxes(
+    of_cell: NDArray[np.int32], count: int, cells: Cells, points: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Least and greatest coordinates of the cells of each entity, [count, 6]; 0 without cells."""
-    cells, d = mesh.cells, mesh.points.shape[1]
-    points = mesh.points.detach().cpu().double().numpy()
+    d = points.shape[1]
     ends = runs(of_cell)
     if len(ends) > count + _MANY_RUNS:
         order = np.argsort(of_cell, kind="stable")

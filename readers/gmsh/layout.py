@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from meshkit.fields import leaves
 from meshkit.mesh import Mesh
+from meshkit.readers.gmsh.carried import carried
 from meshkit.readers.gmsh.elements import element_of_cell
 from meshkit.readers.gmsh.entities import Entity, Key
-from meshkit.readers.gmsh.grouping import DIMENSION
+from meshkit.readers.gmsh.grouping import DIMENSION, ENTITY, PERIODIC, PHYSICAL, is_link
 from meshkit.readers.gmsh.labels import Labels, boxes, labelled, runs
 from meshkit.readers.gmsh.note import Note, checksum_of, own_fields, region_row
+from meshkit.readers.gmsh.packed import dtype_name
 from meshkit.readers.gmsh.reading import (
     ATTRIBUTE,
     ELEMENT_TAG,
@@ -67,10 +69,13 @@ class Layout:
 
     def __init__(self, mesh: Mesh, ledger: Ledger) -> None:
         self.mesh = mesh
-        self.labels: Labels = labelled(mesh, ledger)
+        self.links = [r for r in mesh.regions if is_link(r)]
+        found = carried(mesh, [r.name for r in self.links], ledger)
+        self.cells, self.groups = found.cells, found.groups
+        self.labels: Labels = labelled(found.cells, found.groups, ledger)
         self.own = own_arrays(mesh)
         self.node_tags = self.own.get(NODE_TAG, np.arange(1, mesh.n_points + 1))
-        self.element_tags = self.own.get(ELEMENT_TAG, np.arange(1, mesh.n_cells + 1))
+        self.element_tags = _tags_for(self.own.get(ELEMENT_TAG), len(found.cells))
         self.rows = self._entity_rows()
         self.names = self._names(ledger)
         for region in mesh.regions:
@@ -85,7 +90,8 @@ class Layout:
             if entity is not None:
                 known[entity.key] = entity
         out = dict(known)
-        found = boxes(self.labels.of_cell, len(self.labels.entities), self.mesh)
+        points = self.mesh.points.detach().cpu().double().numpy()
+        found = boxes(self.labels.of_cell, len(self.labels.entities), self.cells, points)
         for label, box in zip(self.labels.entities, found, strict=True):
             key = (label.dim, label.tag)
             before = known.get(key)
@@ -106,6 +112,8 @@ class Layout:
         """The names of groups in a form that gmsh reads."""
         out: dict[tuple[int, int], bytes] = {}
         for region, keys in self.labels.groups:
+            if region.kind == PERIODIC and not len(region):
+                continue
             name = _readable(region.name)
             if name.decode("utf-8", "surrogatepass") != region.name:
                 reason = f"called {name.decode('utf-8', 'replace')!r} for other programs"
@@ -116,24 +124,29 @@ class Layout:
             out.update(dict.fromkeys(keys, name))
         return out
 
-    def note(self, time: float | None, fields: list[dict[str, Any]]) -> bytes:
+    def note(
+        self, time: float | None, fields: list[dict[str, Any]], whole: list[dict[str, Any]]
+    ) -> bytes:
         """Our own section."""
         mesh, labels = self.mesh, self.labels
-        rows: dict[str, dict[str, Any]] = {}
-        for region, keys in labels.groups:
-            rows[region.name] = region_row(region, keys, entity=False)
-        for region, keys in labels.kept:
-            rows[region.name] = region_row(region, keys, entity=True)
+        groups = {id(group): (keys, PHYSICAL) for group, keys in labels.groups}
+        groups |= {id(group): (keys, ENTITY) for group, keys in labels.kept}
+        rows = []
+        for region, group in zip(mesh.regions, self.groups, strict=True):
+            keys, kind = groups[id(group)]
+            rows.append(region_row(region, keys, PERIODIC if region in self.links else kind))
         held = {key for _, keys in labels.kept for key in keys}
         made = [(e.dim, e.tag) for e in labels.entities if (e.dim, e.tag) not in held]
         return Note(
-            checksum_of(mesh.cells),
-            (mesh.points.shape[1], str(mesh.points.dtype).removeprefix("torch.")),
+            checksum_of(self.cells),
+            mesh.n_cells,
+            (mesh.points.shape[1], dtype_name(mesh.points.dtype)),
             mesh.info.replace(time=time),
-            [rows[r.name] for r in mesh.regions if r.entity == "cell"],
+            rows,
             made,
             fields,
             own_fields(mesh, self.own),
+            whole,
         ).to_bytes()
 
     def write(self, file: BinaryIO) -> None:
@@ -199,7 +212,7 @@ class Layout:
         file.write(b"\n$EndNodes\n")
 
     def _write_elements(self, file: BinaryIO) -> None:
-        cells, tags = self.mesh.cells, self.element_tags
+        cells, tags = self.cells, self.element_tags
         n = len(cells)
         types, sizes = cells.types.cpu().numpy(), cells.sizes.cpu().numpy()
         offsets, flat = cells.offsets.cpu().numpy(), cells.connectivity.cpu().numpy()
@@ -227,11 +240,10 @@ class Layout:
         file.write(b"\n$EndElements\n")
 
     def _write_links(self, file: BinaryIO) -> None:
-        links = [region for region in self.mesh.regions if region.entity == "edge"]
-        if not links:
+        if not self.links:
             return
-        file.write(b"$Periodic\n" + struct.pack("<Q", len(links)))
-        for region in links:
+        file.write(b"$Periodic\n" + struct.pack("<Q", len(self.links)))
+        for region in self.links:
             said = region.attributes
             file.write(struct.pack("<3i", said[DIMENSION], region.source_id, said["master"]))
             affine = [float(x) for x in said["affine"]]
@@ -239,6 +251,14 @@ class Layout:
             pairs = self.node_tags[region.ids.cpu().numpy()].astype("<u8")
             file.write(struct.pack("<Q", len(pairs)) + pairs.tobytes())
         file.write(b"\n$EndPeriodic\n")
+
+
+def _tags_for(own: NDArray[Any] | None, count: int) -> NDArray[Any]:
+    """The tags of all elements: those that cells have, then the least that nobody has."""
+    if own is None:
+        return np.arange(1, count + 1)
+    free = np.setdiff1d(np.arange(1, count + 1), own)
+    return np.concatenate([own, free[: count - len(own)]])
 
 
 def _element(number: int, size: int) -> tuple[int, list[int] | None]:

@@ -5,7 +5,6 @@ Source: Gmsh reference manual, "MSH file format" (version 4.1) and "Legacy forma
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +16,12 @@ from numpy.typing import NDArray
 
 from meshkit.cells import Cells
 from meshkit.errors import ReadError
+from meshkit.fields import leaves
 from meshkit.info import FieldInfo, FieldKey, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import keep_cells
+from meshkit.readers.gmsh.applying import applied, cells_of, renamed, with_paths
 from meshkit.readers.gmsh.cells import Elements, elements_of
 from meshkit.readers.gmsh.element_blocks import tables
 from meshkit.readers.gmsh.entities import entities, physical_names
@@ -28,9 +29,10 @@ from meshkit.readers.gmsh.fields import fields_of
 from meshkit.readers.gmsh.grouping import Groups, regions_of
 from meshkit.readers.gmsh.links import ghosts, periodic
 from meshkit.readers.gmsh.nodes import Nodes, nodes
-from meshkit.readers.gmsh.note import SECTION, Note, applied, checksum_of, renamed, with_paths
+from meshkit.readers.gmsh.note import SECTION, Note, checksum_of
 from meshkit.readers.gmsh.sections import MshFile
 from meshkit.readers.gmsh.tags import Tags
+from meshkit.readers.gmsh.times import Times
 from meshkit.readers.gmsh.views import KINDS, View, views
 from meshkit.readers.texts import text_of
 from meshkit.report import Ledger, Report
@@ -67,9 +69,10 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     """
     with path.open("rb") as file:
         msh = MshFile.opened(path, file)
-        found = _Times.of(views(msh))
+        found = Times.of(views(msh))
         base = _base(msh)
-        mesh = _with_fields(base, msh, found.at(len(found.times) - 1), ledger)
+        last = found.times[-1] if found.times else None
+        mesh = _with_fields(base, msh, found.at(len(found.times) - 1), last, ledger)
     ledger.add(base.report)
     if found.times:
         mesh = mesh.replace(info=mesh.info.replace(time=found.times[-1]))
@@ -87,7 +90,7 @@ def series(path: Path) -> MeshSeries | None:
         ReadError: as `read`, and when the file has changed since.
     """
     with path.open("rb") as file:
-        found = _Times.of(views(MshFile.opened(path, file)))
+        found = Times.of(views(MshFile.opened(path, file)))
     if not found.times:
         return None
     stamp = _stamp(path)
@@ -101,7 +104,7 @@ def series(path: Path) -> MeshSeries | None:
             msh = MshFile.opened(path, file)
             if not held:
                 held.append(_base(msh))
-            mesh = _with_fields(held[0], msh, found.at(i), ledger)
+            mesh = _with_fields(held[0], msh, found.at(i), found.times[i], ledger)
         if found.said is None:
             ledger.kept("time", "", 1)
         else:
@@ -115,45 +118,6 @@ def series(path: Path) -> MeshSeries | None:
 def _stamp(path: Path) -> tuple[int, int]:
     found = path.stat()
     return found.st_size, found.st_mtime_ns
-
-
-# --- times ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Times:
-    """Which data belong to which time.
-
-    `said` holds the times of the file where steps stand in their place.
-    """
-
-    times: tuple[float, ...]
-    views: tuple[View, ...]
-    said: tuple[float, ...] | None = None
-
-    @staticmethod
-    def of(found: Sequence[View]) -> _Times:
-        """The distinct times of some data, ascending."""
-        timed = [view for view in found if view.time is not None]
-        once = Counter((v.kind, v.name, v.partition, v.time, v.step) for v in timed)
-        of_time = Counter((kind, name, part, time) for kind, name, part, time, _ in once)
-        if all(n == 1 for n in of_time.values()):
-            times = sorted({view.time for view in timed if view.time is not None})
-            return _Times(tuple(times), tuple(found))
-        steps = sorted({view.step for view in timed})
-        said = {view.step: view.time or 0.0 for view in timed}
-        return _Times(tuple(map(float, steps)), tuple(found), tuple(said[step] for step in steps))
-
-    def at(self, i: int) -> list[View]:
-        """The data of one time, and those without."""
-        if not self.times:
-            return list(self.views)
-        when = self.times[i]
-        return [
-            view
-            for view in self.views
-            if view.time is None or (view.time if self.said is None else view.step) == when
-        ]
 
 
 # --- the mesh without its data --------------------------------------------------------------------
@@ -179,14 +143,16 @@ def _base(msh: MshFile) -> _Base:
     points = torch.from_numpy(found.points)
     ledger.kept("points", "", len(points))
     elements = elements_of(*tables(msh), msh.version)
-    cells = _cells(msh, elements, found.tags)
+    every = _cells(msh, elements, found.tags)
+    note = _note(msh, every, ledger)
+    cells = every if note is None else cells_of(every, note)
     keep_cells(cells, ledger)
     _count_cells(elements, ledger)
-    note = _note(msh, cells, ledger)
     groups = Groups(names, rows, elements, ghosts(msh), periodic(msh))
     # What our own note says of regions is not what the groups of the file would say.
     own = Ledger()
     regions = regions_of(groups, found.tags, own if note is not None else ledger)
+    elements = elements.first(len(cells))
     point_data, cell_data, known = _own_fields(found, elements, own if note is not None else ledger)
     attributes = _attributes(msh, ledger)
     table: dict[str, Any] = {}
@@ -311,12 +277,17 @@ def _attributes(msh: MshFile, ledger: Ledger) -> dict[str, Any]:
     return {"comments": comments}
 
 
-def _with_fields(base: _Base, msh: MshFile, some: Sequence[View], ledger: Ledger) -> Mesh:
+def _with_fields(
+    base: _Base, msh: MshFile, some: Sequence[View], time: float | None, ledger: Ledger
+) -> Mesh:
     """The mesh with the data of one time."""
     found = fields_of(msh, some, base.nodes, base.elements, base.taken, ledger)
     if base.note is not None:
         homes, others = renamed(found.values, found.known, base.note)
-        return with_paths(base.mesh, homes, others)
+        whole = base.mesh.with_data(global_=base.note.at(time))
+        for path, x in leaves(whole.global_data):
+            ledger.kept("field", f"global_data/{'/'.join(path)}", len(x) if x.ndim else 1)
+        return with_paths(whole, homes, others)
     point = {name: x for (home, name), x in found.values.items() if home == "point_data"}
     cell = {name: x for (home, name), x in found.values.items() if home == "cell_data"}
     mesh = base.mesh.with_data(

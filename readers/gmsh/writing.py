@@ -17,6 +17,7 @@ import torch
 
 from meshkit.cells import Cells
 from meshkit.errors import WriteError
+from meshkit.fields import leaves
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import (
     added_up,
@@ -25,22 +26,26 @@ from meshkit.readers.accounting import (
     lose_fields,
     lose_with_cells,
 )
+from meshkit.readers.gmsh.carried import faces_as_sides
 from meshkit.readers.gmsh.data_out import columns_of, same_bits, write_column
 from meshkit.readers.gmsh.elements import ElementType, element_of_cell
-from meshkit.readers.gmsh.grouping import DIMENSION, PERIODIC, link_name
+from meshkit.readers.gmsh.grouping import PHYSICAL
 from meshkit.readers.gmsh.layout import REORDERED, Layout, own_arrays
-from meshkit.regions import Region
+from meshkit.readers.gmsh.note import region_row, whole_row
 from meshkit.report import Ledger
 from meshkit.series import MeshSeries
 
 
 def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
-    """Points, cells, cell regions, periodic links and fields of points and cells.
+    """Points, cells, regions, periodic links and fields.
 
     Points go as float64 [n, 3], fields as float64; reading gives them their dtypes and shapes
-    back. Lost, and listed in the ledger: cells that gmsh has no element for (polygons, polyhedra
-    and strips among them), faces, other regions and data of regions, global data, complex
-    numbers and integers beyond 2^53.
+    back. Points, edges and sides that regions name become vertices, lines and faces after the
+    cells, in a physical group each region, so that other programs have them; their ids, data of
+    regions and global data also stand in meshkit's own section, which reading takes them from.
+    Regions of faces become those of sides. Lost, and listed in the ledger: cells that gmsh has no
+    element for (polygons, polyhedra and strips among them), faces and their data, and integers
+    beyond 2^53.
 
     Raises:
         WriteError: a name is no text that the file can hold.
@@ -55,7 +60,9 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
         plan.write(file)
         for column in columns:
             write_column(file, column, plan, mesh.info.time, 0)
-        file.write(plan.note(mesh.info.time, [column.row for column in columns]))
+        time = mesh.info.time
+        whole = [whole_row(mesh, time)]
+        file.write(plan.note(time, [column.row for column in columns], whole))
 
 
 def write_series(series: MeshSeries, path: Path, ledger: Ledger) -> None:
@@ -71,6 +78,7 @@ def write_series(series: MeshSeries, path: Path, ledger: Ledger) -> None:
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     first: Mesh | None = None
     plan: Layout | None = None
+    whole: list[dict[str, Any]] = []
     with path.open("wb") as file:
         for i, time in enumerate(series.times):
             own = Ledger()
@@ -89,7 +97,11 @@ def write_series(series: MeshSeries, path: Path, ledger: Ledger) -> None:
                     expected="one mesh at all times",
                     hint="write a store, a VTKHDF or a pvd",
                 )
-            own.kept("time", "", 1)
+            if columns:
+                own.kept("time", "", 1)
+            else:
+                own.dropped("time", "", 1, "MSH has times only of data of points and cells")
+            whole.append(whole_row(mesh, time))
             for column in columns:
                 write_column(file, column, plan, time, i)
                 before = rows.setdefault((column.kind, column.name), column.row)
@@ -101,7 +113,7 @@ def write_series(series: MeshSeries, path: Path, ledger: Ledger) -> None:
                     )
             reports.append(own.report())
         if plan is not None:
-            file.write(plan.note(series.times[0], list(rows.values())))
+            file.write(plan.note(series.times[0], list(rows.values()), whole))
     added_up(reports, ledger)
     ledger.settle()
 
@@ -116,7 +128,7 @@ def _changed(first: Mesh, mesh: Mesh) -> str | None:
             return "cells"
     mine, theirs = list(first.regions), list(mesh.regions)
     alike = len(mine) == len(theirs) and all(
-        (a.name, a.entity) == (b.name, b.entity) and _same(a.ids, b.ids)
+        region_row(a, (), PHYSICAL) == region_row(b, (), PHYSICAL)
         for a, b in zip(mine, theirs, strict=False)
     )
     return None if alike else "regions"
@@ -133,22 +145,10 @@ def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 def _held(mesh: Mesh, ledger: Ledger) -> Mesh:
     """The mesh with only those cells that are elements of gmsh; the others are lost."""
+    mesh = faces_as_sides(mesh, ledger)
     lose_faces(mesh, ledger, "MSH has no faces beside elements")
     lose_fields(mesh, ledger, "MSH has no data of faces", ["face_data"])
-    lose_fields(mesh, ledger, "MSH has no data of the whole", ["global_data"])
-    for region in mesh.regions:
-        periodic = region.entity == "edge" and _is_link(region)
-        if region.entity != "cell" and not periodic:
-            ledger.dropped(
-                "region", region.name, len(region), f"MSH has no sets of {region.entity}s"
-            )
-    mesh = mesh.replace(
-        faces=None,
-        face_data={},
-        regions=[
-            r for r in mesh.regions if r.entity == "cell" or (r.entity == "edge" and _is_link(r))
-        ],
-    )
+    mesh = mesh.replace(faces=None, face_data={})
     held = torch.zeros(mesh.n_cells, dtype=torch.bool)
     for ids, kind in _kinds(mesh.cells):
         held[ids] = kind is not None
@@ -190,29 +190,8 @@ def _lose(mesh: Mesh, ledger: Ledger) -> None:
         ledger.kept("points", "", mesh.n_points)
     else:
         ledger.converted("points", "", mesh.n_points, f"the bits of NaNs of {points.dtype}")
-    for region in mesh.regions:
-        if region.data is not None:
-            ledger.dropped(
-                "region", f"{region.name}: data", len(region), "MSH has no data of groups"
-            )
-        ids = region.ids
-        if region.entity == "cell" and len(ids) > 1 and bool((ids[1:] <= ids[:-1]).any()):
-            reason = "its cells in ascending order, each once"
-            ledger.converted("region", region.name, len(region), reason)
+    for path, x in leaves(mesh.global_data):
+        where = "in meshkit's own section"
+        ledger.kept("field", f"global_data/{'/'.join(path)}", len(x) if x.ndim else 1, where)
     if mesh.info.grid is not None or mesh.info.attributes or mesh.info.length_unit:
         ledger.kept("info", "", 1, "in meshkit's own section")
-
-
-def _is_link(region: Region) -> bool:
-    """Whether a region is a periodic link as reading makes them."""
-    said = region.attributes
-    numbers = [said.get(DIMENSION), said.get("master"), region.source_id]
-    affine = said.get("affine")
-    return (
-        region.kind == PERIODIC
-        and all(isinstance(n, int) and abs(n) < 1 << 31 for n in numbers)
-        and said.get(DIMENSION) in range(4)
-        and region.name == link_name(said[DIMENSION], region.source_id or 0)
-        and isinstance(affine, list | tuple)
-        and all(isinstance(x, int | float) for x in affine)
-    )

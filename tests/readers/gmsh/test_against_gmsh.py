@@ -250,6 +250,34 @@ def test_gmsh_reads_what_we_write(tmp_path: Path) -> None:
     assert kind == "ElementData" and rows[-1] == [141, 142, 143] and tags[-1] == 48
 
 
+def test_gmsh_finds_points_edges_and_sides_that_regions_name(tmp_path: Path) -> None:
+    mesh = kuhn_cube(2)
+    outside = ops.boundary(mesh)
+    pairs = torch.stack([outside.cell_data[k] for k in ("parent_cell", "local_face")], 1)
+    low = (outside.points[outside.cells.dense.long()][..., 2] == 0).all(1)
+    regions = [
+        Region("fluid", "cell", torch.arange(48)),
+        Region("wall", "side", pairs[~low]),
+        Region("floor", "side", pairs[low], flip=torch.ones(8, dtype=torch.bool)),
+        Region("all", "side", pairs),
+        Region("probe", "point", [3, 5]),
+        Region("bar", "edge", [[0, 1], [1, 2]], source_id=12),
+    ]
+    mesh = mesh.replace(regions=regions).with_data(cell={"p": torch.arange(48.0)})
+    write(mesh, tmp_path / "it.msh")
+    count, groups, views, errors = asked(OPENED, tmp_path / "it.msh")
+    assert (count, errors, set(groups)) == (27, 0, {r.name for r in regions})
+    found = {name: (dim, cells) for name, (dim, _, cells, _) in groups.items()}
+    assert found == {
+        "fluid": (3, 48), "wall": (2, 40), "floor": (2, 8), "all": (2, 48), "probe": (0, 2),
+        "bar": (1, 2),
+    }  # fmt: skip
+    assert groups["bar"][1] == 12
+    for name, measure in (("fluid", 1), ("wall", 5), ("floor", 1), ("all", 6), ("bar", 1)):
+        assert groups[name][3] == pytest.approx(measure)
+    assert len(views["p"][0][1]) == 48
+
+
 @pytest.mark.parametrize(
     ("name", "size"),
     [("quadratic_tetra", 10), ("triquadratic_hexahedron", 27), ("quadratic_hexahedron", 20),

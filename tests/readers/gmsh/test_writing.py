@@ -13,10 +13,12 @@ from meshkit import (
     FieldInfo,
     LossError,
     Mesh,
+    MeshkitError,
     MeshSeries,
     Region,
     WriteError,
     make_mesh,
+    operators as ops,
     read,
     read_series,
     write,
@@ -36,17 +38,9 @@ def round_trip(mesh: Mesh, folder: Path, *, allow_loss: bool = False) -> Mesh:
     return read(folder / "it.msh")
 
 
-def plain(region: Region) -> Region:
-    """With its cells ascending and without data, as a file holds them."""
-    order = torch.argsort(region.ids)
-    flip = None if region.flip is None else region.flip[order]
-    return region.replace(ids=region.ids[order], flip=flip, data=None)
-
-
 @settings(max_examples=60)
-@given(mesh=random_meshes(types=HELD, polyhedra=False, faces=False, regions=("cell",)))
+@given(mesh=random_meshes(types=HELD, polyhedra=False, faces=False))
 def test_any_mesh_comes_back_or_is_listed(mesh: Mesh) -> None:
-    mesh = mesh.replace(regions=map(plain, mesh.regions), global_data={})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "it.msh"
         report = write(mesh, path, allow_loss=True)
@@ -89,11 +83,7 @@ def test_overlapping_groups_become_entities_that_do_not_overlap(tmp_path: Path) 
         ]
     )
     assert differences(mesh, round_trip(mesh, tmp_path), id_dtypes=False) == []
-    # without our own note: what any other program sees
-    data = (tmp_path / "it.msh").read_bytes()
-    begin, end = data.index(b"$Meshkit"), data.index(b"$EndMeshkit\n") + len(b"$EndMeshkit\n")
-    (tmp_path / "it.msh").write_bytes(data[:begin] + data[end:])
-    seen = read(tmp_path / "it.msh")
+    seen = without_note(tmp_path / "it.msh")
     groups = {r.name: r.ids.tolist() for r in seen.regions if r.kind == "physical"}
     assert groups == {"all": list(range(6)), "some": [0, 1, 2], "others": [2, 3], "none": []}
     turned = seen.region("others").flip
@@ -145,24 +135,129 @@ def test_all_that_is_lost_is_listed(tmp_path: Path) -> None:
         [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0.5, 1.5, 0]],
         [[0, 1, 2, 4, 3], [0, 1, 2]],
         types=["polygon", "triangle"],
-        point_data={"z": torch.ones(5, dtype=torch.complex64), "big": [2**60 + 1] * 5},
-        global_data={"Re": 1e5},
-        regions=[
-            Region("both", "cell", [0, 1], data={"T": [1.0, 2.0]}),
-            Region("tip", "point", [0]),
-            Region("wall", "side", [[1, 0]]),
-        ],
+        point_data={"big": [2**60 + 1] * 5},
+        regions=[Region("both", "cell", [0, 1]), Region("wall", "side", [[0, 0], [1, 0]])],
     )
     with pytest.raises(LossError) as caught:
         write(mesh, tmp_path / "it.msh")
     lost = {(e.what, e.name) for e in caught.value.report.losses}
     assert lost == {
-        ("field", "global_data/Re"), ("field", "point_data/z"), ("field", "point_data/big"),
-        ("region", "tip"), ("region", "wall"), ("region", "both"), ("region", "both: data"),
-        ("cells", "polygon"), ("points", ""),
+        ("field", "point_data/big"), ("region", "wall"), ("region", "both"), ("cells", "polygon"),
+        ("points", ""),
     }  # fmt: skip
     assert list(tmp_path.iterdir()) == []
     assert round_trip(mesh, tmp_path, allow_loss=True).cells.counts == {"triangle": 1}
+
+
+def without_note(path: Path) -> Mesh:
+    """What other programs see of a file."""
+    data = path.read_bytes()
+    begin, end = data.index(b"$Meshkit"), data.index(b"$EndMeshkit\n") + len(b"$EndMeshkit\n")
+    path.write_bytes(data[:begin] + data[end:])
+    return read(path)
+
+
+def everything() -> Mesh:
+    """Regions of each entity with data and in any order, data of the whole, complex numbers."""
+    return kuhn_cube(1).replace(
+        regions=[
+            Region("probes", "point", [7, 0], data={"w": [2.0, 1.0]}, kind="set"),
+            Region("wall", "side", [[3, 2], [0, 1], [0, 0]], torch.tensor([True, False, False]),
+                   data={"U": torch.arange(9.0).reshape(3, 3)}, attributes={"type": "fixed"}),
+            Region("wall", "cell", [4, 1], data={"id": [1, 2]}),
+            Region("bars", "edge", [[5, 1], [0, 7]], source_id=9),
+            Region("other", "point", [0, 3]),
+            Region("none", "side", torch.zeros((0, 2), dtype=torch.int64)),
+        ],
+        global_data={"Re": 1e5, "forces": {"drag": torch.arange(3, dtype=torch.float32)}},
+    ).with_data(point={"z": torch.arange(8) * (1 + 2j)})  # fmt: skip
+
+
+def test_regions_of_every_entity_come_back_with_their_data(tmp_path: Path) -> None:
+    mesh = everything()
+    back = round_trip(mesh, tmp_path)
+    assert differences(mesh, back, id_dtypes=False) == []
+    assert back.info.report.lossless and back.cells.counts == {"tetra": 6}
+    again = round_trip(back, tmp_path)
+    assert differences(back, again) == []
+
+
+def test_other_programs_find_regions_as_groups_of_elements(tmp_path: Path) -> None:
+    mesh = everything()
+    round_trip(mesh, tmp_path)
+    seen = without_note(tmp_path / "it.msh")
+    assert seen.cells.counts == {"tetra": 6, "vertex": 3, "line": 2, "triangle": 3}
+    groups = {r.name: r for r in seen.regions if r.kind == "physical"}
+    rows = seen.cells.connectivity.tolist()
+    at = seen.cells.offsets.tolist()
+
+    def nodes(name: str) -> list[list[int]]:
+        return [rows[at[i] : at[i + 1]] for i in groups[name].ids.tolist()]
+
+    assert nodes("probes") == [[0], [7]] and nodes("other") == [[0], [3]]
+    assert nodes("bars") == [[0, 7], [5, 1]] and groups["bars"].source_id == 9
+    assert groups["wall"].ids.tolist() == [1, 4] and nodes("none") == []
+    # Each side is outward from its cell, in the order of cells and local faces.
+    cells = mesh.cells.dense
+    template = [(0, 1, 3), (1, 2, 3), (2, 0, 3), (0, 2, 1)]
+    expected = [cells[c][list(template[f])].tolist() for c, f in ((0, 0), (0, 1), (3, 2))]
+    assert nodes("wall (surfaces)") == expected
+    turned = groups["wall (surfaces)"].flip
+    assert turned is not None and turned.tolist() == [False, False, True]
+
+
+def test_patches_of_own_faces_are_written_as_sides(tmp_path: Path) -> None:
+    mesh = kuhn_cube(1)
+    own = ops.faces(mesh)
+    mesh = mesh.replace(faces=own)
+    outer = torch.nonzero(own.neighbour < 0)[:, 0]
+    assert len(outer) == 12
+    region = Region("wall", "face", outer, data={"p": torch.arange(12.0)}, kind="patch")
+    mesh = mesh.replace(regions=[region])
+    report = write(mesh, tmp_path / "it.msh", allow_loss=True)
+    assert [(e.what, e.name) for e in report.losses] == [("faces", "")]
+    back = read(tmp_path / "it.msh").region("wall")
+    assert (back.entity, back.kind, len(back)) == ("side", "patch", 12)
+    assert back.data is not None and back.data["p"].tolist() == list(range(12))
+    table = ops.faces(mesh)
+    for (cell, local), face in zip(back.ids.tolist(), outer.tolist(), strict=True):
+        assert cell == int(table.owner[face])
+        ring = table.connectivity[table.offsets[face] : table.offsets[face + 1]].tolist()
+        template = [(0, 1, 3), (1, 2, 3), (2, 0, 3), (0, 2, 1)][local]
+        assert set(mesh.cells.dense[cell][list(template)].tolist()) == set(ring)
+
+
+def test_global_data_over_time_and_times_without_fields(tmp_path: Path) -> None:
+    flat = square_triangles(1)
+    times = (0.0, 0.5, 2.0)
+    meshes = [
+        flat.replace(global_data={"Cd": 0.1 * i}, info=flat.info.replace(time=t)).with_data(
+            point={"T": torch.full((flat.n_points,), float(i))}
+        )
+        for i, t in enumerate(times)
+    ]
+    write(MeshSeries.of(meshes), tmp_path / "it.msh")
+    back = read_series(tmp_path / "it.msh")
+    for mine, theirs in zip(meshes, back, strict=True):
+        assert differences(mine, theirs, id_dtypes=False) == []
+    bare = [mesh.replace(point_data={}) for mesh in meshes[:1]] + meshes[1:]
+    with pytest.raises(LossError) as caught:
+        write(MeshSeries.of(bare), tmp_path / "it.msh")
+    assert [(e.what, e.count) for e in caught.value.report.losses] == [("time", 1)]
+
+
+def test_a_note_that_contradicts_its_mesh_is_refused(tmp_path: Path) -> None:
+    round_trip(everything(), tmp_path)
+    data = (tmp_path / "it.msh").read_bytes()
+    for old, new, said in (
+        (b'"cells": 6', b'"cells": 60', "says 60 cells of 14 elements"),
+        (b'"bytes": "BwAAAAAAAAA', b'"bytes": "CAAAAAAAAAA', "'probes' names"),
+        (b'"dtype": "complex64"', b'"dtype": "nothing"', "has the dtype 'nothing'"),
+    ):  # fmt: skip
+        assert old in data
+        (tmp_path / "it.msh").write_bytes(data.replace(old, new, 1))
+        with pytest.raises(MeshkitError, match=said):
+            read(tmp_path / "it.msh")
 
 
 def test_the_same_mesh_gives_the_same_bytes(tmp_path: Path) -> None:
