@@ -9,7 +9,10 @@ from pathlib import Path
 
 from benchmarks.timing import RUNS, Timed, copy_bandwidth, machine, timed
 
-NAMES = ("reading", "files", "openfoam", "store", "geometry", "measures", "adjacency", "calculus")
+NAMES = (
+    *("reading", "files", "openfoam", "gmsh", "store"),
+    *("geometry", "measures", "adjacency", "calculus"),
+)
 
 
 def table(rows: list[Timed], bandwidth: float) -> str:

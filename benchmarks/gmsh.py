@@ -1,14 +1,11 @@
 """MSH files through meshkit, meshio and gmsh, in processes of their own: CPU seconds, peak memory.
 
-Not run with the others: `python -m benchmarks.gmsh [-n 32] [--record]` takes a minute or two. Gmsh
-is there only where the extra "gmsh-tests" is installed; it writes the files that all read. Where it
-is not, they read meshkit's binary one.
+Gmsh is there only where the extra "gmsh-tests" is installed; it writes the files that all read.
+Where it is not, they read meshkit's binary one.
 """
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import os
 import subprocess
 import sys
@@ -16,16 +13,17 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.apart import apart
+from benchmarks.apart import Cost, apart
 from benchmarks.cases import tets
-from benchmarks.timing import copy_bandwidth, machine
 
+ROUNDS = 3
 VERSIONS = {
-    "4.1 binary": (4.1, 1),
     "4.1 ascii": (4.1, 0),
     "2.2 binary": (2.2, 1),
     "2.2 ascii": (2.2, 0),
 }
+LEFT_OUT = {("2.2 binary", "meshio")}
+"""Which takes fifty times our time: it reads one element after the other."""
 # This folder comes first in a process of `apart`, and this file would be the gmsh that is imported.
 _START = (
     "import sys; sys.path.pop(0)\nimport gmsh; gmsh.initialize(['-v', '0'])\n"
@@ -74,61 +72,52 @@ def files(n: int, folder: Path) -> Iterator[tuple[str, Path]]:
             yield name, target
 
 
-def table(n: int, runs: int) -> str:
-    """Markdown: CPU seconds, megabytes a second and peak memory of each library on each file."""
-    lines = [
-        "| operation | MB | library | CPU s | MB/s | peak memory / file |",
-        "|---|---|---|---|---|---|",
-    ]
+def costs(n: int) -> Iterator[tuple[str, int, dict[str, Cost | None]]]:
+    """Each work with the bytes of its file, and what it costs each library."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         small = folder / "small"
         small.mkdir()
-        found = dict(files(n, folder))
         little = dict(files(1, small))
-        for name, file in found.items():
-            size = os.path.getsize(file)
-            for verb, works in (("read", READERS), ("write", WRITERS)):
-                if verb == "write" and not name.endswith("meshkit"):
-                    continue
-                filled = {
-                    peer: tuple(
-                        step.format(
-                            file=str(file), small=str(little[name]), out=str(folder / "out.msh")
-                        )
-                        for step in steps
-                    )
-                    for peer, steps in works.items()
+        for name, file in files(n, folder):
+            works = {"read": READERS, "write": WRITERS} if name.endswith("meshkit") else None
+            for verb, libraries in (works or {"read": READERS}).items():
+                names = {
+                    "file": str(file),
+                    "small": str(little[name]),
+                    "out": str(folder / "out.msh"),
                 }
-                for peer, cost in apart({k: (v[0], v[1]) for k, v in filled.items()}, runs).items():
-                    if cost is None:
-                        lines.append(f"| {verb} {name} | {size / 1e6:.1f} | {peer} | - | - | - |")
-                        continue
-                    lines.append(
-                        f"| {verb} {name} | {size / 1e6:.1f} | {peer} | {cost.cpu:.3f} "
-                        f"| {size / 1e6 / max(cost.cpu, 1e-9):.0f} | {cost.peak / size:.2f} |"
-                    )
-    return "\n".join(lines)
+                filled = {
+                    library: (before.format(**names), work.format(**names))
+                    for library, (before, work) in libraries.items()
+                    if (name, library) not in LEFT_OUT
+                }
+                yield f"{verb} {name}", os.path.getsize(file), apart(filled, ROUNDS)
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-n", type=int, default=32, help="6 n^3 tets (default %(default)s)")
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--record", action="store_true", help="keep the table")
-    args = parser.parse_args()
-    today = datetime.date.today().isoformat()
-    text = (
-        f"# {today}: MSH of {6 * args.n**3} tets\n\n{machine()}.\nOne thread copies "
-        f"{copy_bandwidth() / 1e9:.1f} GB/s. Medians of {args.runs}.\n\n"
-        f"{table(args.n, args.runs)}\n"
+def section(n: int, bandwidth: float) -> str:
+    """Markdown: CPU seconds, megabytes a second and peak memory of each library on each file."""
+    lines = [
+        "| work | bytes of file | floor, CPU ms | library | CPU ms | MB/s | peak memory / file "
+        "| CPU and memory, as a multiple of meshkit's |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, size, found in costs(n):
+        ours = found["meshkit"]
+        for library, cost in found.items():
+            if cost is None:
+                lines.append(f"| {name} | | | {library} | fails or is not installed | | | |")
+                continue
+            ratio = f"{cost.cpu / ours.cpu:.2f}, {cost.peak / ours.peak:.2f}" if ours else ""
+            lines.append(
+                f"| {name} | {size / 1e6:.1f} MB | {2 * size / bandwidth * 1e3:.0f} | {library} "
+                f"| {cost.cpu * 1e3:.0f} | {size / 1e6 / cost.cpu:.0f} | {cost.peak / size:.2f} "
+                f"| {ratio} |"
+            )
+    return (
+        "## Gmsh's MSH files\n\n"
+        f"Medians of {ROUNDS} fresh processes a library, in turn, from the file cache; "
+        f"{6 * n**3} tets in one group. Peak: growth of the resident memory.\n\n"
+        + "\n".join(lines)
+        + "\n"
     )
-    print(text)
-    if args.record:
-        file = Path(__file__).parent / "results" / f"{today}-gmsh-{6 * args.n**3}-tets.md"
-        file.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
