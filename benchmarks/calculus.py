@@ -1,8 +1,16 @@
-"""Gradients prepared once and applied, beside sparse matrices, torch and PhysicsNeMo."""
+"""Operators prepared and applied, beside faces, sparse matrices, torch and PhysicsNeMo.
+
+CPU seconds, one torch thread, float32 points and fields. Floors are the bytes of coefficients, ids
+and fields, each read or written once, at the bandwidth of one thread. PhysicsNeMo's compiled
+Green-Gauss gradient (for simplices, weights of 1/2) is given its neighbours, worked out before, and
+its ids as they come (int64) and as its kernel takes them (int32): int64 ids it casts at each call.
+It is left out where it is not installed beside meshkit.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,77 +20,84 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.cases import hexes, tets
+from benchmarks.cases import hexes, permuted, tets
 from benchmarks.timing import Comparison
 from meshkit import Mesh, operators as ops
 from meshkit.operators.differential.composition import LinearMap, Product, Sum
 from meshkit.operators.differential.sparse_map import SparseMap
 
+Contenders = dict[str, Callable[[], object]]
+
 
 def comparisons(n: int) -> Iterator[Comparison]:
-    """On 6 n^3 tets and about as many hexes, float32 points and fields."""
-    for name, mesh in (("tets", tets(n)), ("hexes", hexes(round(n * 6 ** (1 / 3))))):
-        for comparison in _of_mesh(name, mesh.to(dtype=torch.float32)):
-            yield replace(comparison, clock=time.process_time)
+    """On 6 n^3 tets, on the same permuted, and on about as many hexes."""
+    torch.set_num_threads(1)
+    wanted = os.environ.get("MESHKIT_BENCHMARK", "")
+    made: dict[str, Callable[[], Mesh]] = {
+        "tets": lambda: tets(n),
+        "hexes": lambda: hexes(round(n * 6 ** (1 / 3))),
+        "permuted tets": lambda: permuted(tets(n)),
+    }
+    for name, make in made.items():
+        if wanted in name:
+            for comparison in _of_mesh(name, make().to(dtype=torch.float32)):
+                yield replace(comparison, clock=time.process_time)
 
 
 def _of_mesh(name: str, mesh: Mesh) -> Iterator[Comparison]:
     g = torch.Generator().manual_seed(0)
     values = torch.rand(mesh.n_cells, generator=g)
     vectors = torch.rand(mesh.n_cells, 3, generator=g)
-    at_points = torch.rand(mesh.n_points, generator=g)
-    ops.faces(mesh)
+    ops.cell_cells(mesh)
+    ops.cell_faces(mesh)
+    faces: Contenders = {"faces anew": lambda: ops.faces(_fresh(mesh))}
     plain = ops.gradient_operator(mesh, on="cells", method="green_gauss_plain")
-    yield Comparison(
-        f"{name}: plain Green-Gauss",
-        _bytes(plain.map, 1),
-        {"meshkit": lambda: plain.apply(values), **_matrices(plain, values)}
-        | _physicsnemo(name, mesh, plain, values),
-    )
+    peers = _physicsnemo(mesh, values) if name == "tets" else {}
+    yield _applied(f"{name}: plain Green-Gauss", plain, values, _matrices(plain, values) | peers)
+    peers = {} if name == "hexes" else _torch(plain, values, compiled=name == "tets")
     yield Comparison(
         f"{name}: plain Green-Gauss and its backward pass",
         2 * _bytes(plain.map, 1),
-        {
-            "meshkit": _both(plain.apply, values),
-            "torch gather": _both(_gather(plain), values),
-            "torch.compile": _both(torch.compile(_gather(plain)), values),
-        },
+        {"meshkit": _both(plain.apply, values), **peers},
     )
-    yield Comparison(
-        f"{name}: plain Green-Gauss of vectors",
-        _bytes(plain.map, 3),
-        {"meshkit": lambda: plain.apply(vectors), **_matrices(plain, vectors)},
+    yield _applied(
+        f"{name}: plain Green-Gauss of vectors", plain, vectors, _matrices(plain, vectors)
     )
-    for method in ("lsq", "green_gauss"):
-        operator = ops.gradient_operator(mesh, on="cells", method=method)
+    del plain, peers
+    for what, make in _OPERATORS.items():
+        operator = make(mesh)
+        takes = operator.map.form.takes
+        field = torch.rand(operator.n_in, *takes, generator=g)
+        yield _applied(f"{name}: {what}", operator, field, faces if what == "lsq" else {})
+        coefficients = _bytes(operator.map, 0)
+        del operator
         yield Comparison(
-            f"{name}: {method}, applied",
-            _bytes(operator.map, 1),
-            {
-                "meshkit": lambda operator=operator: operator.apply(values),
-                "faces anew": lambda: ops.faces(_fresh(mesh)),
-            },
+            f"{name}: {what}, prepared",
+            mesh.points.nbytes + mesh.cells.connectivity.nbytes + coefficients,
+            {"meshkit": lambda make=make: make(mesh), **faces},
         )
-    at = ops.gradient_operator(mesh, on="points")
-    yield Comparison(
-        f"{name}: lsq on points, applied",
-        _bytes(at.map, 1),
-        {"meshkit": lambda: at.apply(at_points), **_matrices(at, at_points)},
-    )
-    volume = ops.laplacian_operator(mesh, on="cells")
-    yield Comparison(
-        f"{name}: finite-volume Laplacian, applied",
-        _bytes(volume.map, 1),
-        {"meshkit": lambda: volume.apply(values)},
-    )
-    yield Comparison(
-        f"{name}: lsq, prepared",
-        8 * mesh.points.nbytes + mesh.cells.connectivity.nbytes + _coefficients(at.map),
-        {
-            "meshkit": lambda: ops.gradient_operator(mesh, on="cells"),
-            "faces anew": lambda: ops.faces(_fresh(mesh)),
-        },
-    )
+
+
+_OPERATORS: dict[str, Callable[[Mesh], Any]] = {
+    "lsq": lambda mesh: ops.gradient_operator(mesh, on="cells"),
+    "lsq at points": lambda mesh: ops.gradient_operator(mesh, on="points"),
+    "plain Green-Gauss divergence": lambda mesh: ops.divergence_operator(
+        mesh, on="cells", method="green_gauss_plain"
+    ),
+    "lsq curl": lambda mesh: ops.curl_operator(mesh, on="cells"),
+    "green_gauss": lambda mesh: ops.gradient_operator(mesh, on="cells", method="green_gauss"),
+    "finite-volume Laplacian": lambda mesh: ops.laplacian_operator(mesh, on="cells"),
+}
+
+
+def _applied(name: str, operator: Any, field: Tensor, peers: Contenders) -> Comparison:
+    units = field[0].numel() // max(1, _size(operator.map.form.takes))
+    ours: Contenders = {"meshkit": lambda: operator.apply(field)}
+    return Comparison(name, _bytes(operator.map, units), ours | peers)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return int(torch.Size(shape).numel())
 
 
 def _fresh(mesh: Mesh) -> Mesh:
@@ -95,16 +110,15 @@ def _bytes(map: LinearMap, units: int) -> int:
         case Sum():
             return _bytes(map.first, units) + _bytes(map.second, units)
         case Product():
-            return _bytes(map.inner, units) + _bytes(map.outer, 3 * units)
-    return _coefficients(map) + 4 * units * (map.n_cols + 3 * map.n_rows)
-
-
-def _coefficients(map: LinearMap) -> int:
+            inner = _bytes(map.inner, units * _size(map.form.takes))
+            return inner + _bytes(map.outer, units)
+    takes, gives = _size(map.form.takes), _size(map.form.gives)
     parts = map.parts if isinstance(map, SparseMap) else ()
-    return sum(p.cols.nbytes + p.coefs.nbytes for p in parts)
+    held = sum(p.cols.nbytes + p.coefs.nbytes for p in parts)
+    return held + 4 * units * (map.n_cols * takes + map.n_rows * gives)
 
 
-def _matrices(operator: Any, values: Tensor) -> dict[str, Callable[[], object]]:
+def _matrices(operator: Any, values: Tensor) -> Contenders:
     """The same operator as a CSR matrix with int32 ids."""
     import scipy.sparse
 
@@ -124,8 +138,8 @@ def _matrices(operator: Any, values: Tensor) -> dict[str, Callable[[], object]]:
     return {"scipy.sparse": lambda: csr @ held, "torch.sparse int32": lambda: by_torch @ dense}
 
 
-def _gather(operator: Any) -> Callable[[Tensor], Tensor]:
-    """The same in plain torch: neighbours gathered, weighed and summed."""
+def _torch(operator: Any, values: Tensor, *, compiled: bool) -> Contenders:
+    """The same in plain torch, forward and backward: neighbours gathered, weighed and summed."""
     part = operator.map.parts[0]
     cols = part.cols.T.contiguous()
     coefs = part.coefs.permute(2, 0, 1).contiguous()
@@ -133,7 +147,8 @@ def _gather(operator: Any) -> Callable[[Tensor], Tensor]:
     def apply(values: Tensor) -> Tensor:
         return (coefs * (values[cols] - values[:, None])[..., None]).sum(1)
 
-    return apply
+    found = {"torch gather": _both(apply, values)}
+    return found | ({"torch.compile": _both(torch.compile(apply), values)} if compiled else {})
 
 
 def _both(apply: Callable[[Tensor], Tensor], values: Tensor) -> Callable[[], object]:
@@ -149,32 +164,47 @@ def _both(apply: Callable[[Tensor], Tensor], values: Tensor) -> Callable[[], obj
     return run
 
 
-def _physicsnemo(
-    name: str, mesh: Mesh, plain: Any, values: Tensor
-) -> dict[str, Callable[[], object]]:
-    """Its compiled Green-Gauss gradient (simplices, weights of 1/2), where it is installed."""
-    if name != "tets" or importlib.util.find_spec("physicsnemo") is None:
+def _physicsnemo(mesh: Mesh, values: Tensor) -> Contenders:
+    """Its compiled Green-Gauss gradient, where it is installed."""
+    if importlib.util.find_spec("physicsnemo") is None:
         return {}
     _stand_in_for_torchvision()
     from physicsnemo.nn.functional.derivatives import mesh_green_gauss_gradient
-    from physicsnemo.nn.functional.derivatives.mesh_green_gauss_gradient.utils import (
-        build_neighbors,
-    )
 
-    points, cells = mesh.points, mesh.cells.dense.int()
-    neighbours = build_neighbors(cells.long()).int()
+    table = mesh.cells.dense.long()
+    neighbours = _neighbours(table)
 
-    def run() -> object:
-        return mesh_green_gauss_gradient(points, cells, neighbours, values, implementation="warp")
+    def run(ids: Tensor, beyond: Tensor) -> Callable[[], object]:
+        given = (mesh.points, ids, beyond, values)
+        return lambda: mesh_green_gauss_gradient(*given, implementation="warp")
 
-    return {"physicsnemo (Warp)": run}
+    return {
+        "physicsnemo (Warp) int64": run(table, neighbours),
+        "physicsnemo (Warp) int32": run(table.int(), neighbours.int()),
+    }
+
+
+def _neighbours(table: Tensor) -> Tensor:
+    """[n_cells, 4]: the cell across from each corner, -1 without: what its own loop over cells in
+    Python finds in 20 s for a million tets."""
+    opposite = torch.tensor([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
+    points = torch.sort(table[:, opposite].reshape(-1, 3), 1).values
+    bits = int(points.max()).bit_length()
+    key, order = torch.sort((points[:, 0] << 2 * bits) | (points[:, 1] << bits) | points[:, 2])
+    same = torch.nonzero(key[1:] == key[:-1]).squeeze(1)
+    one, other = order[same], order[same + 1]
+    found = torch.full((len(points),), -1)
+    found[one], found[other] = other // 4, one // 4
+    return found.reshape(-1, 4)
 
 
 _KEPT: list[object] = []
 
 
 def _stand_in_for_torchvision() -> None:
-    """PhysicsNeMo asks for two operators of torchvision, which has none beside a CPU torch."""
+    """PhysicsNeMo asks for two operators of torchvision, which may have none beside a CPU torch."""
+    if _KEPT or importlib.util.find_spec("torchvision") is not None:
+        return
     library = torch.library.Library("torchvision", "DEF")
     _KEPT.append(library)  # what it defines goes when it goes
     for operator in ("nms", "qnms"):

@@ -54,10 +54,7 @@ def cell_fluxes(
         known: int64 [k], the boundary faces (as rows of the boundary) that have values.
     """
     n = mesh.n_cells
-    value_of = torch.full_like(faces.owner, -1)
-    if known is not None:
-        boundary = torch.nonzero(faces.neighbour < 0).squeeze(1)
-        value_of[boundary[known]] = torch.arange(len(known), device=known.device)
+    value_of = values_of_faces(faces, known)
     for band in bands(faces.of_cell.offsets):
         real = band.places >= 0
         own = torch.arange(n, device=real.device) if band.rows is None else band.rows
@@ -93,3 +90,12 @@ def cell_fluxes(
             volume,
             volume.detach().abs() > rounding,
         )
+
+
+def values_of_faces(faces: FluxGeometry, known: Tensor | None) -> Tensor:
+    """int64 [n_faces]: which known value stands on each face, else -1."""
+    value_of = torch.full_like(faces.owner, -1)
+    if known is not None:
+        boundary = torch.nonzero(faces.neighbour < 0).squeeze(1)
+        value_of[boundary[known]] = torch.arange(len(known), device=known.device)
+    return value_of

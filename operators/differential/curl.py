@@ -23,11 +23,11 @@ def curl(
     """The rotation of a vector field (the vorticity of a velocity): right-handed,
     (u_z,y - u_y,z, u_x,z - u_z,x, u_y,x - u_x,y); in the plane the scalar u_y,x - u_x,y.
 
-    It is made of the same derivatives as `gradient` with the same method, boundary and weights
-    (see there for exactness, orders, rows of NaN and derivatives), worked out without it.
+    It is made of the derivatives of `gradient`, which says what the arguments are, how exact each
+    method is and which rows are NaN.
 
     Args:
-        mesh: as in `gradient`, with points of 2 or 3 coordinates.
+        mesh: with points of 2 or 3 coordinates.
         values: [n, ..., d], d the number of coordinates of the points.
         on, method, boundary, weights: as in `gradient`.
 

@@ -21,18 +21,7 @@ def curl_operator(
 ) -> MeshOperator:
     """`curl`, prepared once and applied to many fields.
 
-    Args:
-        mesh: as in `curl`.
-        on, method, weights: as in `curl`.
-        boundary: which boundary faces will have values: bool [n_boundary] in the order of the
-            faces of `faces(mesh)` without a neighbour, or names of regions. Which they are is
-            fixed here, what they are is given with each field.
-        dtype: of the coefficients, that of the points unless given; a field of another one has
-            them cast, once.
-
-    Returns:
-        MeshOperator: `.apply(values, boundary=None)`, `.transpose()`, `.determined` bool [n],
-        `.stencil`, `.matrix()`, `.order`.
+    Arguments and answer as of `gradient_operator`, with `curl` in place of `gradient`.
 
     Raises:
         MeshError: as `curl`.

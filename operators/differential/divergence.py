@@ -22,14 +22,12 @@ def divergence(
     """The sum of the derivatives of each component along its own axis, the last one of `values`:
     of a vector u_j,j, of a tensor T_ij,j.
 
-    It is the trace of `gradient` with the same method, boundary and weights (see there for
-    exactness, orders, rows of NaN and derivatives), worked out without it. With "green_gauss" it
-    is the flux through the cell's faces over its volume.
+    It is the trace of `gradient`, which says what the arguments are, how exact each method is and
+    which rows are NaN. With "green_gauss" it is the flux through the cell's faces over its volume.
 
     Args:
-        mesh: as in `gradient`.
         values: [n, ..., d], d the number of coordinates of the points.
-        on, method, boundary, weights: as in `gradient`.
+        mesh, on, method, boundary, weights: as in `gradient`.
 
     Returns:
         [n, ...] on the same entity (with "fem" on the cells), in the dtype of the values.

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from meshkit.mesh import Mesh
+from meshkit.operators.differential import flux_kernels
 from meshkit.operators.differential.boundary_values import extra_values
-from meshkit.operators.differential.cell_fluxes import cell_fluxes
+from meshkit.operators.differential.cell_fluxes import cell_fluxes, values_of_faces
 from meshkit.operators.differential.composition import LinearMap, Product, Sum
 from meshkit.operators.differential.flux_geometry import flux_geometry
 from meshkit.operators.differential.forms import SCALAR, divergence_form
@@ -34,8 +35,16 @@ def finite_volume_map(
     where = samples(mesh, "cells")
     inner, has = lsq_map(where, extra_values(mesh, "cells", known), power, dtype)
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
-    jumps, slopes = [], []
-    for some in cell_fluxes(mesh, flux_geometry(mesh), where.positions, known):
+    faces = flux_geometry(mesh)
+    jumps: list[Part] = []
+    slopes: list[Part] = []
+    if faces.compiled:
+        given = (faces, where.positions, values_of_faces(faces, known), has, mesh.dim)
+        for done in flux_kernels.filled(flux_kernels.direct, *given, (1, d), dtype):
+            jumps.append(done.jumps)
+            slopes += [done.slopes] if done.slopes else []
+            determined[done.held] = done.good
+    for some in () if faces.compiled else cell_fluxes(mesh, faces, where.positions, known):
         over = volume_of(some)
         across = some.inner | some.known
         step = torch.where(across[..., None], some.to_face - some.from_other, 0)

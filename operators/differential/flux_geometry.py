@@ -40,6 +40,11 @@ class FluxGeometry:
         Tensor | None
     )  # [n_faces, d, d]: the sum over the fan of area vector x (middle - centroid)
 
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled loops may follow: on the CPU, where no derivative is asked for."""
+        return self.centroids.device.type == "cpu" and not self.centroids.requires_grad
+
 
 def flux_geometry(mesh: Mesh) -> FluxGeometry:
     """The faces of each cell of dimension mesh.dim.

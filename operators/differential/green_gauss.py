@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from meshkit.mesh import Mesh
+from meshkit.operators.differential import flux_kernels
 from meshkit.operators.differential.boundary_values import extra_values
-from meshkit.operators.differential.cell_fluxes import CellFluxes, cell_fluxes
+from meshkit.operators.differential.cell_fluxes import CellFluxes, cell_fluxes, values_of_faces
 from meshkit.operators.differential.composition import LinearMap, Product, Sum
 from meshkit.operators.differential.flux_geometry import flux_geometry
 from meshkit.operators.differential.forms import Form, of_gradient
@@ -26,8 +27,16 @@ def plain_map(
     n, n_known = mesh.n_cells, 0 if known is None else len(known)
     centroids = cell_centroids(in_double(mesh))
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
-    parts = []
-    for some in cell_fluxes(mesh, flux_geometry(mesh), centroids, known):
+    faces = flux_geometry(mesh)
+    parts: list[Part] = []
+    if faces.compiled:
+        value_of, has = values_of_faces(faces, known), determined
+        given = (faces, centroids, value_of, has, mesh.dim)
+        for done in flux_kernels.filled(flux_kernels.plain, *given, (centroids.shape[1], 0), dtype):
+            parts.append(done.jumps)
+            determined[done.held] = done.good
+        return SparseMap(n, n + n_known, form, "own row", tuple(parts)), determined
+    for some in cell_fluxes(mesh, faces, centroids, known):
         share = torch.where(some.known, 1.0, share_of_other(some))
         coefs = share[..., None] * some.area / volume_of(some)[:, None]
         coefs = torch.where((some.inner | some.known)[..., None], coefs, 0)
@@ -52,8 +61,17 @@ def green_gauss_map(
     inner, has = lsq_map(where, extra_values(mesh, "cells", known), power, dtype)
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
     ids = ids_dtype(n)
-    jumps, slopes = [], []
-    for some in cell_fluxes(mesh, flux_geometry(mesh), where.positions, known):
+    faces = flux_geometry(mesh)
+    jumps: list[Part] = []
+    slopes: list[Part] = []
+    if faces.compiled:
+        given = (faces, where.positions, values_of_faces(faces, known), has, mesh.dim)
+        for done in flux_kernels.filled(flux_kernels.corrected, *given, (d, d * d), dtype):
+            jumps.append(done.jumps)
+            slopes += [done.slopes] if done.slopes else []
+            determined[done.held] = done.good
+        return _summed(n, n_known, form, d, jumps, slopes, inner), determined
+    for some in cell_fluxes(mesh, faces, where.positions, known):
         mine, theirs = has[some.own].double(), has[some.other].double()
         share = torch.where(some.inner, theirs / (mine + theirs).clamp(min=1), 0)
         over = volume_of(some)
@@ -75,9 +93,22 @@ def green_gauss_map(
         if some.warp is None:
             good = good | some.known
         note(determined, some, some.solid & (good | ~some.real).all(0))
+    return _summed(n, n_known, form, d, jumps, slopes, inner), determined
+
+
+def _summed(
+    n: int,
+    n_known: int,
+    form: Form,
+    d: int,
+    jumps: list[Part],
+    slopes: list[Part],
+    inner: SparseMap,
+) -> LinearMap:
+    """The jumps of the field, and what extrapolating with its gradient adds."""
     outer = SparseMap(n, n, of_gradient(form, d), "nothing", tuple(slopes))
     first = SparseMap(n, n + n_known, form, "own row", tuple(jumps))
-    return Sum(first, Product(outer, inner, form)), determined
+    return Sum(first, Product(outer, inner, form))
 
 
 def note(determined: Tensor, some: CellFluxes, good: Tensor) -> None:

@@ -30,7 +30,8 @@ def laplacian(
       without flux would give them, not the pointwise Laplacian.
 
     Both are 0 for linear fields ("fem": inside), and solving a Poisson problem with them is of
-    order 1.8 to 2 in the root mean square, on shaken meshes of any cells at a stretch of about 1.
+    order 2 in the root mean square over the cells or points solved for, on shaken meshes of any
+    cells at a stretch of about 1 (on coarse ones, below about 12 cells a side, it looks like 1.8).
     The value itself at one cell or point of an irregular mesh does not converge. No two-point
     finite-volume scheme converges on tets stretched 1:1000.
 

@@ -1,4 +1,4 @@
-"""The laplacian of many fields on one mesh."""
+"""The Laplacian of many fields on one mesh."""
 
 from __future__ import annotations
 
@@ -22,18 +22,7 @@ def laplacian_operator(
 ) -> MeshOperator:
     """`laplacian`, prepared once and applied to many fields, or solved with: see `.matrix()`.
 
-    Args:
-        mesh: as in `laplacian`.
-        on, method, weights: as in `laplacian`.
-        boundary: which boundary faces will have values: bool [n_boundary] in the order of the
-            faces of `faces(mesh)` without a neighbour, or names of regions. Which they are is
-            fixed here, what they are is given with each field.
-        dtype: of the coefficients, that of the points unless given; a field of another one has
-            them cast, once.
-
-    Returns:
-        MeshOperator: `.apply(values, boundary=None)`, `.transpose()`, `.determined` bool [n],
-        `.stencil`, `.matrix()`, `.order`.
+    Arguments and answer as of `gradient_operator`, with `laplacian` in place of `gradient`.
 
     Raises:
         MeshError: as `laplacian`.

@@ -92,11 +92,10 @@ FIRST: Final[dict[str, Method]] = {
 """Methods of first derivatives."""
 
 SECOND: Final[dict[str, Method]] = {
-    "finite_volume": Method(("cells",), None, 1.8, True, True, _finite_volume),
-    "fem": Method(("points",), None, 1.8, False, False, _cotangent),
+    "finite_volume": Method(("cells",), None, 2, True, True, _finite_volume),
+    "fem": Method(("points",), None, 2, False, False, _cotangent),
 }
-"""Methods of Laplacians; the order is that of the solution of a Poisson problem: 2 on regular
-meshes, a little less on the shaken ones that it is measured on."""
+"""Methods of Laplacians; the order is that of the solution of a Poisson problem."""
 
 
 def prepared(

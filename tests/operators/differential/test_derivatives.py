@@ -159,6 +159,24 @@ def test_torch_and_compiled_loops_agree(name: str, kind: str, dtype: torch.dtype
         torch.testing.assert_close(one, other, **close)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "name",
+    ["gradient lsq", "gradient green_gauss", "gradient plain", "laplacian finite_volume"],
+)
+def test_torch_and_compiled_coefficients_agree_at_boundaries(name: str, kind: str) -> None:
+    mesh = shaken(KINDS[kind](2))
+    known = torch.zeros(len(ops.faces(mesh).boundary), dtype=torch.bool)
+    known[::3] = True
+    flat = meshes.square_quads(3)
+    for each, some in ((mesh, known), (flat, torch.arange(12) % 3 == 0)):
+        compiled = made(name, each, boundary=some)
+        by_torch = made(name, each.replace(points=each.points.requires_grad_()), boundary=some)
+        assert torch.equal(compiled.determined, by_torch.determined)
+        one, other = compiled.matrix().to_dense(), by_torch.matrix().detach().to_dense()
+        torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-11)
+
+
 def test_least_squares_in_torch_and_compiled_agree() -> None:
     g = torch.Generator().manual_seed(0)
     positions = torch.rand(50, 3, generator=g, dtype=torch.float64)
