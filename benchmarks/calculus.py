@@ -202,10 +202,10 @@ _KEPT: list[object] = []
 
 
 def _stand_in_for_torchvision() -> None:
-    """PhysicsNeMo asks for two operators of torchvision, which may have none beside a CPU torch."""
-    if _KEPT or importlib.util.find_spec("torchvision") is not None:
+    """PhysicsNeMo asks for two operators of torchvision, which has none beside a CPU torch."""
+    if _KEPT:
         return
-    library = torch.library.Library("torchvision", "DEF")
+    library = torch.library.Library("torchvision", "FRAGMENT")
     _KEPT.append(library)  # what it defines goes when it goes
     for operator in ("nms", "qnms"):
         library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
