@@ -2,41 +2,89 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterable, Set
 
 import torch
 from torch import Tensor
 
+from meshkit.faces import Faces
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import faces
 from meshkit.operators.adjacency.vertex_sets import tables
-from meshkit.operators.measure.cell_centroids import cell_centroids
-from meshkit.operators.measure.cell_measures import cell_measures
-from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over
-from meshkit.operators.measure.face_geometry import face_area_vectors, face_centroids
+from meshkit.operators.measure.cell_moments import cell_moments
+from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over, plain
+from meshkit.operators.measure.face_geometry import face_vectors_and_centroids
+from meshkit.operators.quality import face_kernel as compiled
+from meshkit.operators.quality.metrics import Metric
 
-_INSIDE: Final = 0.2
-_OUTSIDE: Final = 0.4
-"""The least size of a face that its skewness is measured by, in lengths between centroids."""
+Values = tuple[Tensor, Tensor]
+"""A measure [n_faces] as the owner has it, and as the neighbour has it."""
+
+
+def face_metrics(mesh: Mesh, wanted: Iterable[str]) -> dict[str, Values]:
+    """Each wanted measure of the faces; NaN on the boundary where it needs two cells.
+
+    Args:
+        mesh: any.
+        wanted: names of the table of measures that follow from faces.
+
+    Raises:
+        MeshError: as `face_area_vectors`.
+    """
+    shapes = FaceShapes(mesh)
+    return shapes.compiled({*wanted}) if plain(shapes.geometry.points) else shapes.all({*wanted})
+
+
+def at_cells(table: Faces, values: Values, metric: Metric, n_cells: int) -> Tensor:
+    """[n_cells]: the worst value of the faces around; NaN where there is none.
+
+    The boundary counts for measures that it has.
+    """
+    own, other = values
+    boundary = metric.name in ("skewness", "orthogonal_quality")
+    low = metric.worse == "low"
+    if plain(own) and plain(other):
+        return compiled.at_cells(table, own, other, n_cells, boundary, low)
+    inner = table.neighbour >= 0
+    cell = torch.cat([table.owner[inner | boundary], table.neighbour[inner]]).long()
+    found = torch.cat([own[inner | boundary], other[inner]])
+    blank = own.new_full((n_cells,), float("nan"))
+    how = "amin" if low else "amax"
+    return blank.scatter_reduce(0, cell, found, how, include_self=False)
 
 
 class FaceShapes:
     """Faces with their normals and centroids, each worked out once."""
 
     def __init__(self, mesh: Mesh) -> None:
-        self.points = in_space(mesh.points)
-        wide = mesh.replace(points=self.points[:, : mesh.points.shape[1]])
+        points = in_space(mesh.points)
+        wide = mesh.replace(points=points[:, : mesh.points.shape[1]])
         table = faces(mesh)
         self.faces = table
         self.owner, self.neighbour = table.owner.long(), table.neighbour.long()
         self.inner = self.neighbour >= 0
-        vectors = in_space(face_area_vectors(wide))
-        size = length(vectors)
-        self.normals = over(vectors, size, size.detach() != 0, float("nan"))
-        self.centres = in_space(face_centroids(wide))
-        self.measures = cell_measures(wide)
-        cells = in_space(cell_centroids(wide))
+        vectors, centres = face_vectors_and_centroids(wide)
+        measures, cells = cell_moments(wide)
+        self.points, self.centres, self.measures = points, in_space(centres), measures
+        self.geometry = compiled.Geometry(points, in_space(vectors), self.centres, cells, measures)
+
+    def compiled(self, wanted: Set[str]) -> dict[str, Values]:
+        """The wanted measures without derivatives, on the CPU."""
+        return compiled.face_shapes(self.faces, self.geometry, wanted)
+
+    def all(self, wanted: Set[str]) -> dict[str, Values]:
+        """The wanted measures in torch: on any device, with derivatives."""
+        size = length(self.geometry.vectors)
+        self.normals = over(self.geometry.vectors, size, size.detach() != 0, float("nan"))
+        cells = self.geometry.cells
         self.own, self.other = cells[self.owner], cells[self.neighbour.clamp(min=0)]
+        found: dict[str, Callable[[], Values]] = {
+            "non_orthogonality": lambda: _both(self.non_orthogonality()),
+            "skewness": lambda: _both(self.skewness()),
+            "growth_ratio": lambda: _both(self.growth_ratio()),
+            "orthogonal_quality": self.orthogonality,
+        }
+        return {name: found[name]() for name in wanted}
 
     def non_orthogonality(self) -> Tensor:
         """[n_faces]: degrees between the normal and the line from owner to neighbour."""
@@ -57,10 +105,12 @@ class FaceShapes:
         along = dot(line, self.normals)
         usable = along.detach() != 0
         share = over(dot(outward, self.normals), along, usable, float("nan"))
+        share = torch.where(self.inner, share, 1.0)
         miss = outward - share.unsqueeze(-1) * line
         size = length(miss)
         toward = over(miss, size, size.detach() != 0, 0.0)
-        least = torch.where(self.inner, _INSIDE, _OUTSIDE).to(size.dtype) * length(line)
+        inside, outside = (size.new_tensor(x) for x in (compiled.INSIDE, compiled.OUTSIDE))
+        least = torch.where(self.inner, inside, outside) * length(line)
         return size / torch.maximum(least, self._reach(toward))
 
     def _reach(self, toward: Tensor) -> Tensor:
@@ -82,23 +132,9 @@ class FaceShapes:
         own = torch.where(self.inner, torch.minimum(own, across), own)
         return own, torch.minimum(other, across)
 
-    def at_cells(
-        self, values: Tensor, n_cells: int, how: str, other: Tensor | None = None
-    ) -> Tensor:
-        """[n_cells]: the greatest or least value of the faces around; NaN where there is none.
 
-        Args:
-            values: [n_faces], for the owner; NaN on the boundary is left out.
-            n_cells: how many.
-            how: "amax" or "amin".
-            other: [n_faces], for the neighbour, where it has another value.
-        """
-        both = values if other is None else other
-        own = self.inner if other is None else torch.ones_like(self.inner)
-        cell = torch.cat([self.owner[own], self.neighbour[self.inner]])
-        found = torch.cat([values[own], both[self.inner]])
-        blank = values.new_full((n_cells,), float("nan"))
-        return blank.scatter_reduce(0, cell, found, how, include_self=False)
+def _both(values: Tensor) -> Values:
+    return values, values
 
 
 def _cosine(a: Tensor, unit: Tensor) -> Tensor:

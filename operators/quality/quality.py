@@ -9,10 +9,11 @@ from torch import Tensor
 
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.faces import faces
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.measure.coordinates import in_space
 from meshkit.operators.quality.cell_shapes import shape_metrics
-from meshkit.operators.quality.face_metrics import FaceShapes
+from meshkit.operators.quality.face_metrics import at_cells, face_metrics
 from meshkit.operators.quality.metrics import FACE_METRICS, METRICS
 
 
@@ -88,19 +89,10 @@ centroid and to the neighbour's c | 1, -1 |
 
 
 def _beside_neighbours(mesh: Mesh, wanted: Iterable[str]) -> dict[str, Tensor]:
-    shapes = FaceShapes(mesh)
-    n = mesh.n_cells
-    out: dict[str, Tensor] = {}
-    for name in wanted:
-        if name == "orthogonal_quality":
-            own, other = shapes.orthogonality()
-            out[name] = shapes.at_cells(own, n, "amin", other)
-        elif name == "skewness":
-            value = shapes.skewness()
-            out[name] = shapes.at_cells(value, n, "amax", value)
-        else:
-            out[name] = shapes.at_cells(getattr(shapes, name)(), n, "amax")
-    return out
+    found, table = face_metrics(mesh, wanted), faces(mesh)
+    return {
+        name: at_cells(table, values, METRICS[name], mesh.n_cells) for name, values in found.items()
+    }
 
 
 def face_quality(mesh: Mesh, *, only: Iterable[str] | None = None) -> TensorDict:
@@ -118,9 +110,9 @@ def face_quality(mesh: Mesh, *, only: Iterable[str] | None = None) -> TensorDict
         MeshError: as `face_area_vectors`, or a name is unknown.
     """
     wanted = _need_names(only, FACE_METRICS)
-    shapes = FaceShapes(mesh)
-    out = {name: getattr(shapes, name)().to(mesh.points.dtype) for name in wanted}
-    return TensorDict(out, batch_size=[len(shapes.faces)])
+    found = face_metrics(mesh, wanted)
+    out = {name: found[name][0].to(mesh.points.dtype) for name in wanted}
+    return TensorDict(out, batch_size=[len(faces(mesh))])
 
 
 def _need_names(only: Iterable[str] | None, known: Iterable[str]) -> list[str]:

@@ -8,11 +8,13 @@ from typing import Final
 
 import pytest
 import torch
+from tensordict import TensorDict
 from torch import Tensor
 
 from meshkit import operators as ops
 from meshkit.mesh import Mesh
 from meshkit.operators.measure.face_geometry import face_vectors_and_centroids
+from meshkit.operators.quality.metrics import METRICS
 from tests import meshes
 from tests.operators.cells_for_tests import linear_cells
 from tests.operators.kinds import KINDS
@@ -30,6 +32,16 @@ MESHES: Final[dict[str, Callable[[], Mesh]]] = {
     "skin": lambda: ops.boundary(KINDS["agglomerated"](2)),
 }
 
+FROM_FACES: Final = [name for name, metric in METRICS.items() if metric.from_faces]
+
+
+def _inverse(found: TensorDict) -> dict[str, Tensor]:
+    """Growth as its inverse: infinite in one and beyond all bounds in the other is the same."""
+    return {
+        k: 1 / found[k] if k == "growth_ratio" else found[k] for k in METRICS if k in found.keys()
+    }
+
+
 Operator = Callable[[Mesh], Mapping[str, Tensor]]
 
 OPERATORS: Final[dict[str, tuple[tuple[int, ...], Operator]]] = {
@@ -37,6 +49,8 @@ OPERATORS: Final[dict[str, tuple[tuple[int, ...], Operator]]] = {
     "area vectors": ((1, 2, 3), lambda m: {"v": ops.face_area_vectors(m)}),
     "centroids": ((1, 2, 3), lambda m: {"c": ops.face_centroids(m)}),
     "cells": ((1, 2, 3), lambda m: {"m": ops.cell_measures(m), "c": ops.cell_centroids(m)}),
+    "face quality": ((1, 2, 3), lambda m: _inverse(ops.face_quality(m))),
+    "quality": ((1, 2, 3), lambda m: _inverse(ops.quality(m, only=FROM_FACES))),
     "cell normals": ((2,), lambda m: {"n": ops.cell_normals(m)}),
     "point normals": ((2,), lambda m: {"n": ops.point_normals(m)}),
     "angles": ((2,), lambda m: {"a": ops.corner_angles(m), "e": ops.edge_angles(m)}),
@@ -74,11 +88,15 @@ def test_compiled_is_the_same_as_torch(name: str, operator: str) -> None:
         for state, each in states(mesh).items():
             at = each.to(dtype=dtype)
             followed = at.replace(points=at.points.clone().requires_grad_())
-            found, want = work(at), work(followed)
+            found, want = work(at), dict(work(followed))
             tolerance = (1e-11 if dtype == torch.float64 else 2e-3) * (64 if state == "far" else 1)
             assert found.keys() == want.keys()
             for key, value in found.items():
                 assert value.dtype == want[key].dtype
+                if state == "flat" and key in FROM_FACES:
+                    # A face without area has no normal, unless by rounding.
+                    known = value.isfinite() & want[key].isfinite()
+                    value, want[key] = value[known], want[key][known]
                 torch.testing.assert_close(
                     value,
                     want[key].detach(),
