@@ -1,15 +1,29 @@
-"""Measures, curvature, quality and integrals beside pyvista (VTK)."""
+"""Measures, curvature, quality and integrals beside pyvista (VTK), numpy and physicsnemo.
+
+CPU seconds, one thread. Topology is known, as in a second call. physicsnemo knows simplices only;
+it is left out unless MESHKIT_PEER_PYTHON names a Python that has it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
-from benchmarks.cases import tets
+from benchmarks.cases import hexes, tets
+from benchmarks.elsewhere import Elsewhere, Peer, peer_python
 from benchmarks.timing import Comparison
-from meshkit import Mesh, make_mesh
+from meshkit import Mesh, Region, make_mesh, operators as ops
+
+Contenders = dict[str, Callable[[], object] | Elsewhere]
+Row = tuple[str, int, Contenders]
 
 
 def torus(n: int) -> Mesh:
@@ -27,117 +41,255 @@ def torus(n: int) -> Mesh:
 
 
 def comparisons(n: int) -> Iterator[Comparison]:
-    """On 6 n^3 tets, and on a torus of as many triangles; topology is known, as in a second call.
+    """On 6 n^3 tets, as many hexes, and a torus of as many triangles.
 
     The least that must move: the points and ids once, and what comes out.
     """
-    yield from _of_solids(n)
-    yield from _of_surfaces(n)
+    torch.set_num_threads(1)
+    solids = tets(n)
+    blocks = hexes(round((6 * n**3) ** (1 / 3)))
+    for rows in (_of_tets(solids), _of_hexes(blocks), _integrals(solids), _of_surfaces(torus(n))):
+        for name, moved, contenders in rows:
+            yield replace(Comparison(name, moved, contenders), clock=time.process_time)
 
 
-def _of_solids(n: int) -> Iterator[Comparison]:
+class _Physicsnemo:
+    """physicsnemo with one mesh, its cache dropped before each statement."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        python = peer_python()
+        self._peer = None if python is None else Peer(python)
+        if self._peer is None:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "mesh.npz"
+            np.savez(file, points=mesh.points.numpy(), cells=mesh.cells.dense.long().numpy())
+            self._peer.run(_BEFORE.format(file=str(file)))
+
+    def row(self, expression: str) -> Contenders:
+        """What it takes for an expression of `fresh()`."""
+        if self._peer is None:
+            return {}
+        return {"physicsnemo": Elsewhere(self._peer, expression)}
+
+
+_BEFORE = """
+import numpy, torch
+torch.set_num_threads(1)
+for name in ("nms", "qnms"):
+    torch.library.define("torchvision::" + name, "(Tensor a, Tensor b, float c) -> Tensor")
+from physicsnemo.mesh import Mesh
+held = numpy.load({file!r})
+points, cells = torch.from_numpy(held["points"]), torch.from_numpy(held["cells"])
+fresh = lambda: Mesh(points=points, cells=cells)
+"""
+
+
+def _of_tets(mesh: Mesh) -> Iterator[Row]:
     import meshkit as mk
-    from meshkit import operators as ops
 
-    mesh = tets(n)
     dataset = mk.to_pyvista(mesh)
-    cells, points = mesh.n_cells, mesh.n_points
+    theirs = _Physicsnemo(mesh)
+    cells = mesh.n_cells
     read = mesh.points.nbytes + mesh.cells.connectivity.nbytes
     faces = ops.faces(mesh)
     rings = mesh.points.nbytes + faces.connectivity.nbytes
-    yield Comparison(
-        "cell measures",
+    yield (
+        "tets: cell measures",
         read + 8 * cells,
+        {
+            "meshkit": lambda: ops.cell_measures(mesh),
+            "pyvista": lambda: dataset.compute_cell_sizes(length=False, area=False),
+            **theirs.row("fresh().cell_areas"),
+        },
+    )
+    yield (
+        "tets: cell centroids",
+        read + 24 * cells,
+        {
+            "meshkit": lambda: ops.cell_centroids(mesh),
+            "pyvista": lambda: dataset.cell_centers(vertex=False),
+            **theirs.row("fresh().cell_centroids"),
+        },
+    )
+    yield (
+        "tets: face area vectors",
+        rings + 24 * len(faces),
+        {"meshkit": lambda: ops.face_area_vectors(mesh)},
+    )
+    yield (
+        "tets: dual measures",
+        read + 8 * mesh.n_points,
+        {"meshkit": lambda: ops.dual_measures(mesh)},
+    )
+    for name in ("scaled_jacobian", "aspect_ratio", "min_angle"):
+        yield f"tets: {name}", read + 8 * cells, _quality(mesh, dataset, name)
+    yield (
+        "tets: the six measures of the cell alone (physicsnemo: its five)",
+        read + 48 * cells,
+        {
+            "meshkit": lambda: ops.quality(mesh, only=_ALONE),
+            **theirs.row("fresh().quality_metrics"),
+        },
+    )
+    yield (
+        "tets: face quality, three measures",
+        rings + 32 * cells + 24 * len(faces),
+        {"meshkit": lambda: ops.face_quality(mesh)},
+    )
+
+
+_ALONE = (
+    *("aspect_ratio", "edge_ratio", "scaled_jacobian"),
+    *("min_angle", "max_angle", "equiangle_skewness"),
+)
+
+
+def _quality(mesh: Mesh, dataset: Any, name: str) -> Contenders:
+    return {
+        "meshkit": lambda: ops.quality(mesh, only=[name]),
+        "pyvista": lambda: dataset.cell_quality(name),
+    }
+
+
+def _of_hexes(mesh: Mesh) -> Iterator[Row]:
+    import meshkit as mk
+
+    dataset = mk.to_pyvista(mesh)
+    read = mesh.points.nbytes + mesh.cells.connectivity.nbytes + 8 * mesh.n_cells
+    faces = ops.faces(mesh)
+    yield (
+        "hexes: cell measures",
+        read,
         {
             "meshkit": lambda: ops.cell_measures(mesh),
             "pyvista": lambda: dataset.compute_cell_sizes(length=False, area=False),
         },
     )
-    yield Comparison(
-        "cell centroids",
-        read + 24 * cells,
-        {
-            "meshkit": lambda: ops.cell_centroids(mesh),
-            "pyvista": lambda: dataset.cell_centers(vertex=False),
-        },
-    )
-    yield Comparison(
-        "face area vectors",
-        rings + 24 * len(faces),
+    yield "hexes: scaled_jacobian", read, _quality(mesh, dataset, "scaled_jacobian")
+    yield (
+        "hexes: face area vectors",
+        mesh.points.nbytes + faces.connectivity.nbytes + 24 * len(faces),
         {"meshkit": lambda: ops.face_area_vectors(mesh)},
     )
-    yield Comparison(
-        "dual measures", read + 8 * points, {"meshkit": lambda: ops.dual_measures(mesh)}
-    )
-    for name, theirs in (("scaled_jacobian", "scaled_jacobian"), ("aspect_ratio", "aspect_ratio")):
-        yield Comparison(
-            f"quality: {name}",
-            read + 8 * cells,
-            {
-                "meshkit": lambda name=name: ops.quality(mesh, only=[name]),
-                "pyvista": lambda theirs=theirs: dataset.cell_quality(theirs),
-            },
-        )
-    yield Comparison(
-        "quality: all ten", read + rings + 80 * cells, {"meshkit": lambda: ops.quality(mesh)}
-    )
+
+
+def _integrals(mesh: Mesh) -> Iterator[Row]:
+    import meshkit as mk
+
+    dataset = mk.to_pyvista(mesh)
+    read = mesh.points.nbytes + mesh.cells.connectivity.nbytes
+    faces = ops.faces(mesh)
     field, vectors = mesh.point_data["p"], mesh.point_data["U"]
-    yield Comparison(
-        "integral of fields on points (pyvista: all of them)",
+    at_cells = torch.rand(mesh.n_cells)
+    points, table = mesh.points.numpy(), mesh.cells.dense.numpy()
+
+    def by_numpy() -> object:
+        a, b, c, d = (points[table[:, i]] for i in range(4))
+        volume = (np.cross(b - a, c - a) * (d - a)).sum(1) / 6
+        return float(volume @ at_cells.numpy())
+
+    yield (
+        "tets: integral of a field on points (pyvista: of all fields)",
         read + field.nbytes,
         {
             "meshkit": lambda: ops.integrate(mesh, field, on="points"),
             "pyvista": lambda: dataset.integrate_data(),
         },
     )
-    yield Comparison(
-        "flux out of each cell from points",
-        rings + vectors.nbytes + 8 * len(faces) + 4 * cells,
-        {"meshkit": lambda: ops.flux(mesh, vectors, on="points")},
+    yield (
+        "tets: integral of a field on cells",
+        read + at_cells.nbytes,
+        {"meshkit": lambda: ops.integrate(mesh, at_cells, on="cells"), "numpy": by_numpy},
+    )
+    owner, neighbour = faces.owner.numpy(), faces.neighbour.numpy()
+    rings = faces.connectivity.reshape(-1, 3).numpy()
+
+    def flux_by_numpy() -> object:
+        a, b, c = (points[rings[:, i]] for i in range(3))
+        mean = (vectors.numpy()[rings].sum(1) / 3).astype(np.float64)
+        through = (np.cross(b - a, c - a) * mean).sum(1) / 2
+        out = np.bincount(owner, through, mesh.n_cells)
+        inner = neighbour >= 0
+        return out - np.bincount(neighbour[inner], through[inner], mesh.n_cells)
+
+    yield (
+        "tets: flux out of each cell from points",
+        mesh.points.nbytes + faces.connectivity.nbytes + vectors.nbytes + 8 * len(faces),
+        {
+            "meshkit": lambda: ops.flux(mesh, vectors, on="points"),
+            "numpy": flux_by_numpy,
+        },
     )
 
 
-def _of_surfaces(n: int) -> Iterator[Comparison]:
+def _of_surfaces(mesh: Mesh) -> Iterator[Row]:
     import pyvista
 
-    from meshkit import operators as ops
-
-    mesh = torus(n)
     surface = pyvista.PolyData.from_regular_faces(mesh.points.numpy(), mesh.cells.dense.numpy())
+    theirs = _Physicsnemo(mesh)
     read = mesh.points.nbytes + mesh.cells.connectivity.nbytes
     ops.faces(mesh), ops.edges(mesh)
-    yield Comparison(
-        "cell normals",
+    bare = {"consistent_normals": False, "split_vertices": False}
+    yield (
+        "triangles: areas",
+        read + 8 * mesh.n_cells,
+        {
+            "meshkit": lambda: ops.cell_measures(mesh),
+            "pyvista": lambda: surface.compute_cell_sizes(length=False, volume=False),
+            **theirs.row("fresh().cell_areas"),
+        },
+    )
+    yield (
+        "triangles: cell normals",
         read + 24 * mesh.n_cells,
         {
             "meshkit": lambda: ops.cell_normals(mesh),
-            "pyvista": lambda: surface.compute_normals(
-                point_normals=False, consistent_normals=False, split_vertices=False
-            ),
+            "pyvista": lambda: surface.compute_normals(point_normals=False, **bare),
+            **theirs.row("fresh().cell_normals"),
         },
     )
-    yield Comparison(
-        "point normals (pyvista: not weighted by angle)",
+    yield (
+        "triangles: point normals (pyvista: not weighted by angle)",
         read + 24 * mesh.n_points,
         {
             "meshkit": lambda: ops.point_normals(mesh),
-            "pyvista": lambda: surface.compute_normals(
-                cell_normals=False, consistent_normals=False, split_vertices=False
-            ),
+            "pyvista": lambda: surface.compute_normals(cell_normals=False, **bare),
+            **theirs.row("fresh().point_normals"),
         },
     )
-    for name, ours in (("gaussian", ops.gauss_curvature), ("mean", ops.mean_curvature)):
-        yield Comparison(
-            f"{name} curvature",
+    for name, ours, their in (
+        ("gaussian", ops.gauss_curvature, "fresh().gaussian_curvature_vertices"),
+        ("mean", ops.mean_curvature, "fresh().mean_curvature_vertices"),
+    ):
+        yield (
+            f"triangles: {name} curvature",
             read + 8 * mesh.n_points,
             {
                 "meshkit": lambda ours=ours: ours(mesh),
                 "pyvista": lambda name=name: surface.curvature(name),
+                **theirs.row(their),
             },
         )
+    for name in ("scaled_jacobian", "aspect_ratio", "max_angle"):
+        yield f"triangles: {name}", read + 8 * mesh.n_cells, _quality(mesh, surface, name)
     pressure = mesh.points[:, 2].contiguous()
-    yield Comparison(
-        "force and moment from points",
-        read + pressure.nbytes,
-        {"meshkit": lambda: ops.force(mesh, pressure, on="points")},
+    region = Region("half", "cell", torch.arange(0, mesh.n_cells, 2))
+    half = mesh.cells.dense.numpy()[::2]
+
+    def by_numpy() -> object:
+        a, b, c = (mesh.points.numpy()[half[:, i]] for i in range(3))
+        vector = np.cross(b - a, c - a) / 2
+        p = pressure.numpy()[half]
+        force = p.mean(1)[:, None] * vector
+        arm = sum(x * (p.sum(1) + p[:, i])[:, None] for i, x in enumerate((a, b, c))) / 12
+        return force.sum(0), np.cross(arm, vector).sum(0)
+
+    yield (
+        "triangles: force and moment on a region, from points",
+        (read + pressure.nbytes) // 2,
+        {
+            "meshkit": lambda: ops.force(mesh, pressure, on="points", region=region),
+            "numpy": by_numpy,
+        },
     )
