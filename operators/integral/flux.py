@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency.faces import faces
+from meshkit.operators.adjacency.faces import faces, need_face_ids
 from meshkit.operators.adjacency.sides import need_point_ids
+from meshkit.operators.integral.flux_kernel import flux_of_cells
 from meshkit.operators.integral.patches import (
     Patch,
     all_faces,
@@ -19,10 +20,12 @@ from meshkit.operators.integral.patches import (
 from meshkit.operators.integral.summation import narrow_dtype, total, wide
 from meshkit.operators.integral.values import On, found_region, need_values
 from meshkit.operators.integral.weights import cell_share
-from meshkit.operators.measure.coordinates import in_space
+from meshkit.operators.measure.coordinates import in_space, plain
+from meshkit.operators.of_mesh import of_mesh
 from meshkit.regions import Region
 
 
+@of_mesh
 def flux(mesh: Mesh, vectors: Tensor, *, on: On, region: str | Region | None = None) -> Tensor:
     """The flux of a vector field through a region, or out of each cell.
 
@@ -63,6 +66,12 @@ def flux(mesh: Mesh, vectors: Tensor, *, on: On, region: str | Region | None = N
         patch = patch_of(mesh, found_region(mesh, region))
         return total(through(mesh, vectors, on, patch)).to(dtype)
     table = faces(mesh)
+    points = in_space(mesh.points)
+    one = on == "points" and vectors.ndim == 2 and not vectors.is_complex()
+    if one and mesh.dim == 3 and plain(points) and plain(vectors):
+        if mesh.faces is not None:
+            need_face_ids(mesh.faces, mesh.n_cells, mesh.n_points)
+        return flux_of_cells(points, vectors, table, mesh.n_cells).to(dtype)
     each = through(mesh, vectors, on, all_faces(mesh))
     inner = table.neighbour >= 0
     out = each.new_zeros(mesh.n_cells, *each.shape[1:])

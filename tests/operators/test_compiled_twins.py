@@ -57,6 +57,7 @@ OPERATORS: Final[dict[str, tuple[tuple[int, ...], Operator]]] = {
     "gauss": ((2,), lambda m: {"d": ops.angle_defects(m), "k": ops.gauss_curvature(m)}),
     "mean": ((2,), lambda m: {"h": ops.mean_curvature(m)}),
     "dual": ((1, 2, 3), lambda m: {"d": ops.dual_measures(m)}),
+    "flux": ((3,), lambda m: {"f": ops.flux(m, m.points.detach().sin(), on="points")}),
     "weights": ((1, 2, 3), lambda m: {"w": ops.integration_weights(m, on="points")}),
 }
 """On meshes of which dimensions, and what is compared."""
