@@ -13,6 +13,7 @@ from meshkit.celltypes import POLYHEDRON
 from meshkit.info import MeshInfo
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import sides
+from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.soundness import topology
 from meshkit.operators.soundness.fields import of_fields
 from meshkit.operators.soundness.finding import Finding, found, places
@@ -26,6 +27,7 @@ from meshkit.regions import Regions
 __all__ = ["Finding", "check"]
 
 
+@of_mesh
 def check(mesh: Mesh) -> list[Finding]:
     """Look at all values of a mesh; [] when it is sound. Never raises on what it finds.
 

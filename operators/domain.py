@@ -15,6 +15,7 @@ from meshkit.operators.adjacency.boundary import boundary_with, views_named
 from meshkit.operators.adjacency.faces import faces
 from meshkit.operators.adjacency.region_ids import need_region_ids
 from meshkit.operators.inheritance import numbering
+from meshkit.operators.of_mesh import of_mesh
 from meshkit.regions import Region, Regions
 from meshkit.report import Ledger
 
@@ -22,6 +23,7 @@ WHOLE: Final = "boundary"
 REST: Final = "rest"
 
 
+@of_mesh
 def domain(mesh: Mesh) -> DomainMesh:
     """The cells of dimension `mesh.dim`, and the faces that regions name as meshes of their own.
 

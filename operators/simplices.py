@@ -21,6 +21,7 @@ from meshkit.operators.inheritance import looked_up, moved, region_rows
 from meshkit.operators.measure.assembled import assembled
 from meshkit.operators.measure.cell_moments import summed
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length
+from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.splitting import Split, parts_on_sides, split
 from meshkit.regions import Region, Regions
 from meshkit.report import Ledger
@@ -30,6 +31,7 @@ _TYPES: Final = (1, 3, 5, 10)  # vertex, line, triangle, tetra
 _TINY: Final = 1e-12
 
 
+@of_mesh
 def simplices(mesh: Mesh) -> Mesh:
     """The same domain in vertices, lines, triangles and tets.
 

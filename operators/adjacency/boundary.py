@@ -19,6 +19,7 @@ from meshkit.operators.adjacency.faces import Outside, face_table, outside
 from meshkit.operators.adjacency.region_ids import need_region_ids
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.inheritance import looked_up, moved, numbering, region_rows
+from meshkit.operators.of_mesh import of_mesh
 from meshkit.regions import Entity, Region, Regions
 from meshkit.report import Ledger
 
@@ -26,6 +27,7 @@ PARENT_CELL, LOCAL_FACE, PARENT_POINT = "parent_cell", "local_face", "parent_poi
 FACE_DATA = "face_data"
 
 
+@of_mesh
 def boundary(mesh: Mesh) -> Mesh:
     """The faces without a neighbour as cells: polygons of a solid's skin, lines, end points.
 

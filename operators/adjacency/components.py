@@ -17,8 +17,11 @@ from meshkit.operators.adjacency.pairing import worth_compiling
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.kernels import array
 from meshkit.operators.measure.cell_normals import cell_normals
+from meshkit.operators.of_mesh import of_mesh
+from meshkit.operators.values import need_choice
 
 
+@of_mesh
 def components(mesh: Mesh, *, through: Through = "faces") -> Tensor:
     """Which connected part of the mesh each cell of dimension `mesh.dim` belongs to.
 
@@ -34,8 +37,7 @@ def components(mesh: Mesh, *, through: Through = "faces") -> Tensor:
     Raises:
         MeshError: as `faces`, or `through` is neither.
     """
-    if through not in ("faces", "points"):
-        raise MeshError(f'components: expected through "faces" or "points", found "{through}"')
+    need_choice("components: expected through", through, ("faces", "points"))
     n = mesh.n_cells
     if through == "faces":
         return _numbered(mesh, joined(n, *face_links(face_table(mesh))))
@@ -48,6 +50,7 @@ def components(mesh: Mesh, *, through: Through = "faces") -> Tensor:
     return _numbered(mesh, least[:n])
 
 
+@of_mesh
 def feature_patches(mesh: Mesh, *, angle: float = 30.0) -> Tensor:
     """The smooth patches of a surface: cells grown together across edges that bend little.
 

@@ -14,8 +14,10 @@ from meshkit.operators.adjacency.pairing import kernels_pay, one_shape
 from meshkit.operators.adjacency.sides import need_point_ids, need_polyhedra, top_blocks
 from meshkit.operators.adjacency.templates import edge_template
 from meshkit.operators.kernels import array, over_rows, unset
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def edges(mesh: Mesh) -> Tensor:
     """The edges of the cells of dimension `mesh.dim`, each once.
 

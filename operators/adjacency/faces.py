@@ -17,8 +17,10 @@ from meshkit.operators.adjacency.pairing import Pairing, kernels_pay, one_shape,
 from meshkit.operators.adjacency.sides import Sides, need_ascending, need_point_ids, sides
 from meshkit.operators.adjacency.vertex_sets import vertex_set_ids
 from meshkit.operators.kernels import array, unset
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def faces(mesh: Mesh) -> Faces:
     """The faces of the cells of dimension `mesh.dim`: of solids faces, of surfaces edges, of
     curves end points.

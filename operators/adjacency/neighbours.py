@@ -11,7 +11,6 @@ from torch import Tensor
 
 from meshkit import csr
 from meshkit.cells import Cells
-from meshkit.errors import MeshError
 from meshkit.faces import Faces
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency import row_kernels as compiled
@@ -20,6 +19,8 @@ from meshkit.operators.adjacency.faces import FaceTable, face_table, faces
 from meshkit.operators.adjacency.pairing import Pairing, kernels_pay, one_shape, pairing
 from meshkit.operators.adjacency.sides import need_point_ids, sides
 from meshkit.operators.kernels import Array, array, over_rows
+from meshkit.operators.of_mesh import of_mesh
+from meshkit.operators.values import need_choice
 
 Through = Literal["faces", "points"]
 
@@ -46,6 +47,7 @@ class Adjacency:
         return torch.stack([csr.row_of_each(self.offsets), self.indices])
 
 
+@of_mesh
 def point_points(mesh: Mesh) -> Adjacency:
     """For each point those at the other end of an edge of `edges(mesh)`.
 
@@ -65,6 +67,7 @@ def point_points(mesh: Mesh) -> Adjacency:
     return cells.memo(("point_points", n), make)
 
 
+@of_mesh
 def point_cells(mesh: Mesh) -> Adjacency:
     """For each point the cells of dimension `mesh.dim` that list it, as a corner or in between.
 
@@ -86,6 +89,7 @@ def point_cells(mesh: Mesh) -> Adjacency:
     return cells.memo(("point_cells", n), make)
 
 
+@of_mesh
 def cell_cells(mesh: Mesh, *, through: Through = "faces") -> Adjacency:
     """For each cell those that share a face of `faces(mesh)` with it, or any point.
 
@@ -101,10 +105,9 @@ def cell_cells(mesh: Mesh, *, through: Through = "faces") -> Adjacency:
     Raises:
         MeshError: as `faces`, or `through` is neither.
     """
+    need_choice("cell_cells: expected through", through, ("faces", "points"))
     if through == "points":
         return _through_points(mesh)
-    if through != "faces":
-        raise MeshError(f'cell_cells: expected through "faces" or "points", found "{through}"')
     table, cells = face_table(mesh), mesh.cells
 
     def make() -> Adjacency:
@@ -121,6 +124,7 @@ def cell_cells(mesh: Mesh, *, through: Through = "faces") -> Adjacency:
     return mesh.faces.memo("cell_cells", cells.sources, make)
 
 
+@of_mesh
 def cell_faces(mesh: Mesh) -> Adjacency:
     """For each cell the rows of `faces(mesh)` of which it is owner or neighbour.
 

@@ -74,7 +74,12 @@ def known_faces(what: str, mesh: Mesh, given: Tensor | Iterable[str]) -> Tensor:
                 f"found {brief(given)}"
             )
         return torch.nonzero(given).squeeze(1)
-    names = [given] if isinstance(given, str) else list(given)
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Iterable):
+        raise MeshError(
+            f"{what}: expected a mask of the boundary faces or names of regions, "
+            f"found {brief(given)}"
+        )
     mask = torch.zeros(n, dtype=torch.bool, device=mesh.device)
     for name in names:
         mask[_of_region(what, mesh, name)[0]] = True

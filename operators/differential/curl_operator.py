@@ -8,8 +8,10 @@ from meshkit.mesh import Mesh
 from meshkit.operators.differential.curl import need_curl_form
 from meshkit.operators.differential.mesh_operator import MeshOperator
 from meshkit.operators.differential.preparing import FIRST, Known, prepared
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def curl_operator(
     mesh: Mesh,
     *,

@@ -61,6 +61,10 @@ def elements(what: str, mesh: Mesh) -> Elements:
             )
         ids.append(block.ids)
         tables.append(block.connectivity[:, list(at)].long())
+    if not ids:
+        raise MeshError(
+            f"{what}: expected cells that are lines, triangles or tets, found {mesh.cells!r}"
+        )
     cells, corner = torch.cat(ids), torch.cat(tables)
     order = torch.argsort(cells)
     cells, corner = cells[order], corner[order]

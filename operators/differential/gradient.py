@@ -8,8 +8,10 @@ from meshkit.mesh import Mesh
 from meshkit.operators.differential.boundary_values import BoundaryValues
 from meshkit.operators.differential.forms import gradient_form
 from meshkit.operators.differential.preparing import FIRST, applied
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def gradient(
     mesh: Mesh,
     values: Tensor,

@@ -8,8 +8,10 @@ from meshkit.mesh import Mesh
 from meshkit.operators.differential.forms import gradient_form
 from meshkit.operators.differential.mesh_operator import MeshOperator
 from meshkit.operators.differential.preparing import FIRST, Known, prepared
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def gradient_operator(
     mesh: Mesh,
     *,

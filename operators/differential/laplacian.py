@@ -8,8 +8,10 @@ from meshkit.mesh import Mesh
 from meshkit.operators.differential.boundary_values import BoundaryValues
 from meshkit.operators.differential.forms import SCALAR
 from meshkit.operators.differential.preparing import SECOND, applied
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def laplacian(
     mesh: Mesh,
     values: Tensor,
@@ -69,4 +71,4 @@ def laplacian(
 
 def default_method(on: str) -> str:
     """The Laplacian that fits values on points or cells."""
-    return "fem" if on == "points" else "finite_volume"
+    return "fem" if isinstance(on, str) and on == "points" else "finite_volume"

@@ -9,8 +9,10 @@ from meshkit.operators.differential.forms import SCALAR
 from meshkit.operators.differential.laplacian import default_method
 from meshkit.operators.differential.mesh_operator import MeshOperator
 from meshkit.operators.differential.preparing import SECOND, Known, prepared
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def laplacian_operator(
     mesh: Mesh,
     *,

@@ -12,6 +12,7 @@ from meshkit.errors import MeshError
 from meshkit.operators.adjacency.neighbours import Adjacency
 from meshkit.operators.differential.composition import LinearMap
 from meshkit.operators.differential.sparse_map import rows_of_pairs
+from meshkit.operators.values import need_tensor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +85,9 @@ class MeshOperator:
             )
         out = self.map.of_dtype(wide.dtype).apply(wide)
         if len(self._lost):
-            out.index_fill_(0, self._lost, torch.nan)  # fresh, so no one else sees it change
+            # Fresh, so no one else sees it change; autograd would, where it is a view.
+            fill = out.index_fill if out.requires_grad else out.index_fill_
+            out = fill(0, self._lost, torch.nan)
         return out.to(values.dtype) if narrow else out
 
     def _of_complex(self, values: Tensor, boundary: Tensor | None) -> Tensor:
@@ -103,6 +106,7 @@ class MeshOperator:
 
     def _need(self, values: Tensor) -> None:
         takes = self.map.form.takes
+        need_tensor(f"{self.name}: values", values, self.determined.device)
         fits = values.ndim > len(takes) and len(values) == self.n_in
         if not fits or values.shape[values.ndim - len(takes) :] != takes:
             axes = ", ".join(map(str, (self.n_in, "...", *takes)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Final
 
 import torch
 from torch import Tensor
 
+from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.differential.boundary_values import (
@@ -26,6 +29,7 @@ from meshkit.operators.differential.green_gauss import green_gauss_map, plain_ma
 from meshkit.operators.differential.lsq import lsq_map
 from meshkit.operators.differential.mesh_operator import MeshOperator
 from meshkit.operators.differential.samples import On, need_on, samples
+from meshkit.operators.values import need_tensor
 
 Known = Tensor | Iterable[str] | None
 """Which boundary faces will have values: bool [n_boundary], or names of regions."""
@@ -116,7 +120,7 @@ def prepared(
         MeshError: there is no such method, or not for these arguments.
     """
     place = need_on(what, on, mesh)
-    row = methods.get(method)
+    row = methods.get(method) if isinstance(method, str) else None
     if row is None:
         raise MeshError(f"{what}: expected a method of {', '.join(methods)}, found {method!r}")
     if place not in row.on:
@@ -129,6 +133,10 @@ def prepared(
         raise MeshError(f"{what}: {method!r} takes no boundary values; give them to the points")
     if weights is not None and not row.takes_weights:
         raise MeshError(f"{what}: {method!r} takes no weights")
+    if weights is not None and not (isinstance(weights, Real) and math.isfinite(weights)):
+        raise MeshError(f"{what}: expected a number for weights, found {brief(weights)}")
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        raise MeshError(f"{what}: expected a torch.dtype, found {brief(dtype)}")
     known = None if boundary is None else known_faces(what, mesh, boundary)
     made, determined = row.make(
         Wanted(
@@ -175,8 +183,7 @@ def applied(
     Raises:
         MeshError: as `prepared` and `MeshOperator.apply`.
     """
-    if not isinstance(values, Tensor):
-        raise MeshError(f"{what}: expected a tensor of values, found {type(values).__name__}")
+    need_tensor(f"{what}: values", values, mesh.device)
     given = mask = None
     if boundary is not None:
         need_on(what, on, mesh)

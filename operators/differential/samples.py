@@ -19,6 +19,7 @@ from meshkit.operators.adjacency.neighbours import (
 )
 from meshkit.operators.differential.frames import cell_frames, point_frames
 from meshkit.operators.measure.cell_moments import cell_moments
+from meshkit.operators.values import need_choice
 
 On = Literal["points", "cells"]
 
@@ -45,8 +46,7 @@ def need_on(what: str, on: str, mesh: Mesh) -> On:
     Raises:
         MeshError: the message says what was found.
     """
-    if on not in ("points", "cells"):
-        raise MeshError(f'{what}: expected on="points" or on="cells", found {on!r}')
+    need_choice(f"{what}: expected on", on, ("points", "cells"))
     if mesh.dim == 0:
         raise MeshError(
             f"{what}: expected cells that are curves, surfaces or solids, found {mesh.cells!r}; "

@@ -8,8 +8,10 @@ from torch import Tensor
 from meshkit.mesh import Mesh
 from meshkit.operators.differential.finite_elements import couplings, elements
 from meshkit.operators.differential.sparse_matrix import square_matrix
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def stiffness_matrix(mesh: Mesh) -> Tensor:
     """The integrals of the products of the gradients of hat functions, on the simplices of
     dimension mesh.dim: lines, triangles (also on surfaces in space) or tets.

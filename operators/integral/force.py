@@ -25,6 +25,8 @@ from meshkit.operators.integral.summation import narrow_dtype, total, wide
 from meshkit.operators.integral.values import On, found_region, need_values
 from meshkit.operators.integral.weights import cell_share
 from meshkit.operators.measure.coordinates import cross, in_space
+from meshkit.operators.of_mesh import of_mesh
+from meshkit.operators.values import need_choice
 from meshkit.regions import Region
 
 ShearOn = Literal["fluid", "body"]
@@ -32,6 +34,7 @@ Normals = Literal["into_body", "into_fluid"]
 _SIGN: Final = {"body": 1.0, "fluid": -1.0, "into_body": 1.0, "into_fluid": -1.0}
 
 
+@of_mesh
 def force(
     mesh: Mesh,
     pressure: Tensor,
@@ -97,9 +100,7 @@ def force(
     need_point_ids(mesh)
     points = in_space(mesh.points).double()
     if about is not None:
-        centre = torch.as_tensor(about).to(points)
-        if centre.shape != (d,):
-            raise MeshError(f"force: expected about [{d}], found {list(centre.shape)}")
+        centre = _centre(about, d).to(points)
         points = points - in_space(centre[None])[0]
     patch = skin(mesh) if region is None else patch_of(mesh, found_region(mesh, region))
     if on == "faces":
@@ -122,16 +123,31 @@ def force(
     return whole[..., :d], moment if d == 3 else moment[..., 2]
 
 
+def _centre(about: object, d: int) -> Tensor:
+    """The point that moments are about, from a tensor, an array or a sequence of numbers.
+
+    Raises:
+        MeshError: it is none of these, or has another number of coordinates.
+    """
+    try:
+        found = torch.as_tensor(about)
+    except (TypeError, ValueError, RuntimeError):
+        found = torch.empty(0)
+    if found.shape != (d,) or found.is_complex():
+        shown = list(found.shape) if isinstance(about, Tensor) else repr(about)
+        raise MeshError(f"force: expected about [{d}], found {shown!s:.60}")
+    return found
+
+
 def _need_conventions(shear: Tensor | None, shear_on: str | None, normals: str) -> None:
     if shear is not None and shear_on is None:
         raise MeshError(
             'force: say whose traction the shear is: shear_on="body", or shear_on="fluid" '
             "(OpenFOAM's wallShearStress)"
         )
-    if shear_on not in (None, "fluid", "body"):
-        raise MeshError(f'force: expected shear_on "fluid" or "body", found {shear_on!r}')
-    if normals not in ("into_body", "into_fluid"):
-        raise MeshError(f'force: expected normals "into_body" or "into_fluid", found {normals!r}')
+    if shear_on is not None:
+        need_choice("force: expected shear_on", shear_on, ("fluid", "body"))
+    need_choice("force: expected normals", normals, ("into_body", "into_fluid"))
 
 
 def _in_space(shear: Tensor) -> Tensor:

@@ -10,9 +10,11 @@ from meshkit.operators.integral.summation import narrow_dtype, total, weighted_t
 from meshkit.operators.integral.values import On, need_values
 from meshkit.operators.integral.weights import weight_rows
 from meshkit.operators.measure.coordinates import over
+from meshkit.operators.of_mesh import of_mesh
 from meshkit.regions import Region
 
 
+@of_mesh
 def integrate(mesh: Mesh, values: Tensor, *, on: On, region: str | Region | None = None) -> Tensor:
     """The integral of a field over the mesh or a region of it.
 
@@ -58,6 +60,7 @@ def integrate(mesh: Mesh, values: Tensor, *, on: On, region: str | Region | None
     return weighted_total(rows, weights, values).to(narrow_dtype(values, mesh.points))
 
 
+@of_mesh
 def average(mesh: Mesh, values: Tensor, *, on: On, region: str | Region | None = None) -> Tensor:
     """The average of a field over the mesh or a region: its integral over that of 1.
 

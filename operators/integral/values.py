@@ -12,6 +12,7 @@ from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import faces
 from meshkit.operators.adjacency.region_ids import need_region_ids
+from meshkit.operators.values import need_choice, need_tensor
 from meshkit.regions import Region, Regions
 
 On = Literal["points", "cells", "faces"]
@@ -24,8 +25,7 @@ def n_rows(mesh: Mesh, on: On) -> int:
     Raises:
         MeshError: `on` is none of these.
     """
-    if on not in _ON:
-        raise MeshError(f'on: expected "points", "cells" or "faces", found {on!r}')
+    need_choice("on: expected", on, _ON)
     if on == "points":
         return mesh.n_points
     return mesh.n_cells if on == "cells" else len(faces(mesh))
@@ -43,12 +43,11 @@ def need_values(what: str, mesh: Mesh, values: Tensor, on: On, last: int | None 
         MeshError: rows, the last axis or the device do not fit.
     """
     n = n_rows(mesh, on)
-    rows = isinstance(values, Tensor) and values.ndim >= 1 and len(values) == n
+    need_tensor(what, values, mesh.device)
+    rows = values.ndim >= 1 and len(values) == n
     if not rows or (last is not None and (values.ndim < 2 or values.shape[-1] != last)):
         shape = f"[{n}, ...]" if last is None else f"[{n}, ..., {last}]"
         raise MeshError(f"{what} on {on}: expected {shape}, found {brief(values)}")
-    if values.device != mesh.device:
-        raise MeshError(f"{what}: on {values.device}, the mesh on {mesh.device}")
 
 
 def found_region(mesh: Mesh, region: str | Region) -> Region:

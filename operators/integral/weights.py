@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import torch
 from torch import Tensor
 
+from meshkit.cells import brief, need_ids
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
@@ -15,12 +18,14 @@ from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.operators.measure.coordinates import dot, in_space, length, over
 from meshkit.operators.measure.part import bare, top_cells
 from meshkit.operators.measure.shares import point_shares
+from meshkit.operators.of_mesh import of_mesh
 from meshkit.regions import Region
 
 Weights = tuple[Tensor | None, Tensor]
 """Rows int64 [k] (None: all of them, in order), and float64 weights [k]."""
 
 
+@of_mesh
 def integration_weights(
     mesh: Mesh,
     *,
@@ -57,11 +62,34 @@ def integration_weights(
         if chance is not None:
             raise MeshError("integration_weights: a chance needs the rows that were drawn")
         return whole.to(mesh.points.dtype)
-    drawn = torch.as_tensor(len(rows) / max(n, 1) if chance is None else chance)
-    drawn = drawn.to(whole)
+    _need_rows(rows, n, on)
+    drawn = _chances(len(rows) / max(n, 1) if chance is None else chance, len(rows)).to(whole)
     if not bool(((drawn > 0) & (drawn <= 1)).all()) and len(rows):
         raise MeshError("integration_weights: expected chances above 0 and at most 1")
     return (whole[rows.long()] / drawn).to(mesh.points.dtype)
+
+
+def _need_rows(rows: Tensor, n: int, on: On) -> None:
+    """Refuse what does not name rows.
+
+    Raises:
+        MeshError: the message says what was found.
+    """
+    need_ids("integration_weights: rows", rows)
+    wrong = rows[(rows < 0) | (rows >= n)]
+    if len(wrong):
+        raise MeshError(
+            f"integration_weights: expected rows from 0 to {n - 1} ({on}), found {int(wrong[0])}"
+        )
+
+
+def _chances(given: float | Tensor, n: int) -> Tensor:
+    """The chances, one or n."""
+    if isinstance(given, Real) or (isinstance(given, Tensor) and given.shape in ((), (n,))):
+        return torch.as_tensor(given)
+    raise MeshError(
+        f"integration_weights: expected a chance, or a tensor [{n}] of them, found {brief(given)}"
+    )
 
 
 def weight_rows(mesh: Mesh, on: On, region: str | Region | None) -> Weights:

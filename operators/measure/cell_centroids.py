@@ -6,8 +6,10 @@ from torch import Tensor
 
 from meshkit.mesh import Mesh
 from meshkit.operators.measure.cell_moments import cell_moments
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def cell_centroids(mesh: Mesh) -> Tensor:
     """The centroid of each cell: the mean position over its length, area or volume.
 

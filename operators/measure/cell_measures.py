@@ -6,8 +6,10 @@ from torch import Tensor
 
 from meshkit.mesh import Mesh
 from meshkit.operators.measure.cell_moments import cell_moments
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def cell_measures(mesh: Mesh) -> Tensor:
     """The length, area or volume of each cell, by its own dimension.
 

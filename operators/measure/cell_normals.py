@@ -8,8 +8,10 @@ from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.measure.coordinates import in_space
 from meshkit.operators.measure.surface_normals import surface_normals
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def cell_normals(mesh: Mesh) -> Tensor:
     """The unit normal of each surface cell: the direction of its area vector, right-handed about
     its ring.

@@ -16,8 +16,10 @@ from meshkit.operators.measure import surface_kernel as compiled
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over, plain
 from meshkit.operators.measure.fan import area_vector
 from meshkit.operators.measure.rings import ring_table, surface_rings
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def corner_angles(mesh: Mesh) -> Tensor:
     """The angle inside each surface cell at each of its corners, in radians from 0 to 2 pi.
 

@@ -24,10 +24,12 @@ from meshkit.operators.measure.part import top_cells
 from meshkit.operators.measure.point_normals import unit_normals
 from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.measure.shares import point_shares
+from meshkit.operators.of_mesh import of_mesh
 
 _STRIP: Final = cell_type("triangle_strip").number
 
 
+@of_mesh
 def angle_defects(mesh: Mesh) -> Tensor:
     """How much the angles around each point of a surface lack of being flat, in radians.
 
@@ -51,6 +53,7 @@ def angle_defects(mesh: Mesh) -> Tensor:
     return _defects(_need_surface(mesh), in_space(mesh.points)).to(mesh.points.dtype)
 
 
+@of_mesh
 def gauss_curvature(mesh: Mesh) -> Tensor:
     """The Gauss curvature at each point of a surface: `angle_defects` over `dual_measures`.
 
@@ -77,6 +80,7 @@ def gauss_curvature(mesh: Mesh) -> Tensor:
     return found.to(mesh.points.dtype)
 
 
+@of_mesh
 def mean_curvature(mesh: Mesh) -> Tensor:
     """The mean of the two principal curvatures at each point of a surface.
 

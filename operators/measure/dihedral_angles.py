@@ -23,6 +23,7 @@ from meshkit.operators.measure.assembled import assembled
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length, matters, over
 from meshkit.operators.measure.fan import area_vector
 from meshkit.operators.measure.rings import AT_ONCE
+from meshkit.operators.of_mesh import of_mesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,7 @@ class DihedralAngles:
         return len(self.angles)
 
 
+@of_mesh
 def dihedral_angles(mesh: Mesh) -> DihedralAngles:
     """The angle between the two faces at each edge of each solid, measured inside the solid.
 

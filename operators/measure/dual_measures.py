@@ -9,8 +9,10 @@ from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.measure.coordinates import in_space
 from meshkit.operators.measure.part import top_cells
 from meshkit.operators.measure.shares import point_shares
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def dual_measures(mesh: Mesh) -> Tensor:
     """The length, area or volume of the part of the mesh around each point, from the cells of
     dimension `mesh.dim`.

@@ -11,8 +11,10 @@ from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.measure.coordinates import in_space
 from meshkit.operators.measure.dihedral_angles import angle_inside
 from meshkit.operators.measure.surface_normals import surface_normals
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def edge_angles(mesh: Mesh) -> Tensor:
     """The angle between the two cells at each edge of a surface, measured below the surface (on
     the side its normals point away from).

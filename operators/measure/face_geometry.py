@@ -19,8 +19,10 @@ from meshkit.operators.measure.coordinates import cross, in_space, length, over,
 from meshkit.operators.measure.fan import area_and_moment, area_vector
 from meshkit.operators.measure.ring_kernel import ring_geometry
 from meshkit.operators.measure.surface_normals import surface_normals
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def face_area_vectors(mesh: Mesh) -> Tensor:
     """The area vector of each face of `faces(mesh)`: from owner to neighbour, on the boundary
     outward.
@@ -46,6 +48,7 @@ def face_area_vectors(mesh: Mesh) -> Tensor:
     return _narrow(mesh, _vectors(mesh, in_space(mesh.points)))
 
 
+@of_mesh
 def face_centroids(mesh: Mesh) -> Tensor:
     """The centroid of each face of `faces(mesh)`: of the triangles of its fan, weighted by their
     area along the face's area vector.

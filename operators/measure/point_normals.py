@@ -12,8 +12,10 @@ from meshkit.operators.measure.coordinates import in_space, length, matters, ove
 from meshkit.operators.measure.corner_angles import ring_angles
 from meshkit.operators.measure.fan import area_vector
 from meshkit.operators.measure.rings import ring_table, surface_rings
+from meshkit.operators.of_mesh import of_mesh
 
 
+@of_mesh
 def point_normals(mesh: Mesh) -> Tensor:
     """The unit normal at each point: the mean of the normals of the surface cells around it, each
     weighted by its angle there.

@@ -16,11 +16,14 @@ from meshkit.operators.integral.patches import Patch, of_faces, of_sides, pieces
 from meshkit.operators.integral.values import found_region
 from meshkit.operators.measure.cell_centroids import cell_centroids
 from meshkit.operators.measure.coordinates import dot, in_space, length, over
+from meshkit.operators.of_mesh import of_mesh
+from meshkit.operators.values import need_choice
 from meshkit.regions import Region
 
 To = Literal["top", "centroid"]
 
 
+@of_mesh
 def first_cell_heights(mesh: Mesh, region: str | Region, *, to: To = "top") -> Tensor:
     """The height of the cell above each face of a region, along the normal of the face.
 
@@ -45,8 +48,7 @@ def first_cell_heights(mesh: Mesh, region: str | Region, *, to: To = "top") -> T
 
     A face that is warped counts as its mean plane through the mean of its fan.
     """
-    if to not in ("top", "centroid"):
-        raise MeshError(f'first_cell_heights: expected to "top" or "centroid", found {to!r}')
+    need_choice("first_cell_heights: expected to", to, ("top", "centroid"))
     need_point_ids(mesh)
     patch = _patch(mesh, found_region(mesh, region))
     points = in_space(mesh.points).double()

@@ -7,16 +7,19 @@ from collections.abc import Iterable
 from tensordict import TensorDict
 from torch import Tensor
 
+from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import faces
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.measure.coordinates import in_space
+from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.quality.cell_shapes import shape_metrics
 from meshkit.operators.quality.face_metrics import at_cells, face_metrics
 from meshkit.operators.quality.metrics import FACE_METRICS, METRICS
 
 
+@of_mesh
 def quality(mesh: Mesh, *, only: Iterable[str] | None = None) -> TensorDict:
     """Measures of the quality of each cell, for finite volumes and finite elements.
 
@@ -95,6 +98,7 @@ def _beside_neighbours(mesh: Mesh, wanted: Iterable[str]) -> dict[str, Tensor]:
     }
 
 
+@of_mesh
 def face_quality(mesh: Mesh, *, only: Iterable[str] | None = None) -> TensorDict:
     """Non-orthogonality, skewness and growth ratio of each face, as `quality` says them.
 
@@ -117,6 +121,8 @@ def face_quality(mesh: Mesh, *, only: Iterable[str] | None = None) -> TensorDict
 
 def _need_names(only: Iterable[str] | None, known: Iterable[str]) -> list[str]:
     names = list(known)
+    if not isinstance(only, Iterable | None):
+        raise MeshError(f"quality: expected names of measures, found {brief(only)}")
     asked = names if only is None else [only] if isinstance(only, str) else list(only)
     for name in asked:
         if name not in names:

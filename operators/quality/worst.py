@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import torch
 from tensordict import TensorDictBase
 
+from meshkit.cells import brief
 from meshkit.errors import MeshError
+from meshkit.mesh import Mesh
 from meshkit.operators.quality.metrics import METRICS
 
 
@@ -38,8 +40,15 @@ def worst(quality: TensorDictBase, count: int = 5) -> tuple[Worst, ...]:
         first. Plain numbers: the values are copied from the device.
 
     Raises:
-        MeshError: a name is no measure of quality.
+        MeshError: this is not what `quality` gives, a name is no measure of quality, or the
+            count is negative.
     """
+    if isinstance(quality, Mesh):
+        raise MeshError("worst: expected a quality, found a Mesh; say worst(quality(mesh))")
+    if not isinstance(quality, TensorDictBase):
+        raise MeshError(f"worst: expected what quality(mesh) gives, found {brief(quality)}")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise MeshError(f"worst: expected a count of 0 or more, found {count!r:.60}")
     names = [str(name) for name in quality.keys()]
     for name in names:
         if name not in METRICS:

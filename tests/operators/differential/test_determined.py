@@ -145,7 +145,7 @@ def test_no_cells_of_the_kind_are_no_rows() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"on": "faces"}, r'expected on="points" or on="cells", found \'faces\''),
+    ({"on": "faces"}, r'expected on "points" or "cells", found \'faces\''),
     ({"on": "cells", "method": "best"}, "expected a method of lsq, green_gauss"),
     ({"on": "points", "method": "green_gauss"}, "takes values on cells, found on='points'"),
     ({"on": "cells", "method": "fem"}, "takes values on points"),

@@ -1,0 +1,180 @@
+"""What public operators make of wrong arguments: one line that says what was found."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+import torch
+
+from meshkit import operators as ops
+from meshkit.errors import MeshError
+from meshkit.making import make_mesh
+from meshkit.mesh import Mesh
+from tests import meshes
+from tests.operators.surfaces import icosphere
+
+OF_MESH: Final = sorted(
+    name
+    for name in ops.__all__
+    if inspect.isfunction(getattr(ops, name))
+    and next(iter(inspect.signature(getattr(ops, name)).parameters)) == "mesh"
+)
+VALUES: Final = ("values", "vectors", "pressure")
+TAKE_VALUES: Final = [
+    name for name in OF_MESH if {*VALUES} & {*inspect.signature(getattr(ops, name)).parameters}
+]
+
+
+def needed(name: str, mesh: Mesh) -> dict[str, Any]:
+    """Arguments without a default, as good as any."""
+    given: dict[str, Any] = {
+        "values": torch.rand(mesh.n_cells, 3),
+        "vectors": torch.rand(mesh.n_cells, 3),
+        "pressure": torch.rand(mesh.n_cells),
+        "on": "cells",
+        "region": "none",
+    }
+    parameters = inspect.signature(getattr(ops, name)).parameters.values()
+    return {p.name: given[p.name] for p in parameters if p.name in given and p.default is p.empty}
+
+
+def refused(operator: Callable[..., object], *args: object, **given: object) -> str:
+    """What the refusal says; nothing where there is an answer."""
+    try:
+        operator(*args, **given)
+    except MeshError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", OF_MESH)
+def test_what_is_no_mesh_is_refused(name: str) -> None:
+    tets = meshes.kuhn_cube(1)
+    operator = getattr(ops, name)
+    for wrong, said in (
+        (None, "NoneType"),
+        ([tets], "list"),
+        (tets.points, "Tensor"),
+        (ops.domain(tets), r"DomainMesh; take its \.interior"),
+    ):
+        with pytest.raises(MeshError, match=rf"^{name}: expected a Mesh, found {said}"):
+            operator(wrong, **needed(name, tets))
+    with pytest.raises(MeshError, match=rf"^{name}: the mesh is on the meta device"):
+        operator(mesh=tets.to(device="meta"), **needed(name, tets))
+
+
+@pytest.mark.parametrize("name", TAKE_VALUES)
+def test_what_are_no_values_is_refused(name: str) -> None:
+    tets = meshes.kuhn_cube(1)
+    operator, given = getattr(ops, name), needed(name, tets)
+    key = next(k for k in VALUES if k in given)
+    right = given[key]
+    for wrong, said in (
+        ("p", "expected a tensor, found str"),
+        (right.numpy(), "expected a tensor, found ndarray"),
+        (right[:-1], r"expected (values on cells )?\[6"),
+        (right.to_sparse(), "expected a dense tensor, found sparse_coo"),
+        (right.to("meta"), "on meta, the mesh on cpu"),
+    ):
+        with pytest.raises(MeshError, match=said) as error:
+            operator(tets, **{**given, key: wrong})
+        assert "\n" not in str(error.value)
+
+
+JUNK: Final[tuple[object, ...]] = (
+    object(),
+    "nonsense",
+    -1,
+    3.5,
+    float("nan"),
+    [],
+    {},
+    b"x",
+    ("a", "b"),
+    np.zeros(2),
+)
+
+
+@pytest.mark.parametrize("name", OF_MESH)
+def test_no_option_ends_in_a_traceback(name: str) -> None:
+    tets = meshes.kuhn_cube(1)
+    operator, given = getattr(ops, name), needed(name, tets)
+    for option in [*inspect.signature(operator).parameters][1:]:
+        if option in VALUES:
+            continue
+        for junk in (*JUNK, torch.zeros(2)):
+            said = refused(operator, tets, **{**given, option: junk})
+            assert "\n" not in said
+
+
+EMPTY: Final[dict[str, Callable[[], Mesh]]] = {
+    "nothing": lambda: make_mesh(torch.zeros(0, 3)),
+    "cloud": lambda: make_mesh(torch.rand(4, 3)),
+    "no cells": lambda: make_mesh(torch.rand(4, 3), torch.zeros(0, 4, dtype=torch.int64)),
+    "vertices": lambda: make_mesh(torch.rand(4, 3), [[0], [3]], types="vertex"),
+    "line": lambda: make_mesh(torch.tensor([[0.0], [1.0], [3.0]]), [[0, 1], [1, 2]]),
+    "half": lambda: meshes.kuhn_cube(1).to(dtype=torch.float16),
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+@pytest.mark.parametrize("name", OF_MESH)
+def test_meshes_of_little_have_an_answer_or_a_line(name: str, kind: str) -> None:
+    mesh = EMPTY[kind]()
+    assert "\n" not in refused(getattr(ops, name), mesh, **needed(name, mesh))
+
+
+def test_arguments_of_worst() -> None:
+    mesh = meshes.kuhn_cube(1)
+    with pytest.raises(MeshError, match=r"found a Mesh; say worst\(quality\(mesh\)\)"):
+        ops.worst(mesh)  # type: ignore[arg-type]
+    with pytest.raises(MeshError, match=r"expected what quality.* found list"):
+        ops.worst([1])  # type: ignore[arg-type]
+    found = ops.quality(mesh)
+    for count in (-1, 2.5, "3", True):
+        with pytest.raises(MeshError, match="expected a count of 0 or more"):
+            ops.worst(found, count)  # type: ignore[arg-type]
+    assert all(w.ids == () for w in ops.worst(found, 0))
+
+
+def test_arguments_of_weights() -> None:
+    mesh = meshes.kuhn_cube(1)
+    for rows, said in (
+        (torch.tensor([6]), "rows from 0 to 5 .* found 6"),
+        (torch.tensor([-1]), "found -1"),
+        (torch.zeros(2), "expected int32 or int64"),
+        ([1], "found list"),
+    ):
+        with pytest.raises(MeshError, match=said):
+            ops.integration_weights(mesh, on="cells", rows=rows)  # type: ignore[arg-type]
+    with pytest.raises(MeshError, match="expected a chance"):
+        ops.integration_weights(mesh, on="cells", rows=torch.tensor([1, 2]), chance=torch.rand(3))
+
+
+def test_fields_of_any_dtype_are_integrated_and_differentiated() -> None:
+    mesh = meshes.kuhn_cube(2)
+    for dtype in (torch.bool, torch.uint8, torch.int64, torch.float16, torch.complex64):
+        ones = torch.ones(mesh.n_points, dtype=dtype)
+        assert complex(ops.integrate(mesh, ones, on="points")) == pytest.approx(1, rel=1e-6)
+        if dtype != torch.bool:
+            ramp = (2 * mesh.points[:, 0]).round().to(dtype)
+            got = ops.gradient(mesh, ramp, on="points")
+            want = torch.tensor([2.0, 0, 0]).to(got.dtype).expand_as(got)
+            torch.testing.assert_close(got, want, rtol=1e-2, atol=1e-2)
+
+
+def test_a_field_that_is_followed_where_some_rows_are_not_determined() -> None:
+    ball = icosphere(0)
+    table = torch.cat([ball.cells.dense.reshape(-1), torch.tensor([0, 1])])
+    offsets = torch.cat([ball.cells.offsets, torch.tensor([62])])
+    types = torch.cat([ball.cells.types, torch.tensor([3], dtype=torch.uint8)])
+    mixed = make_mesh(ball.points, table, offsets=offsets, types=types)
+    values = torch.rand(mixed.n_cells, requires_grad=True)
+    found = ops.gradient(mixed, values, on="cells")
+    assert torch.isnan(found[-1]).all()
+    (gradient,) = torch.autograd.grad(found[:-1].sum(), values)
+    assert torch.isfinite(gradient).all()
