@@ -45,6 +45,7 @@ MAY_IMPORT["cli"] = {"cli", *MAY_IMPORT} - {"__main__"}
 JUNK = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "base", "core"}
 
 
+@cache
 def dotted(file: Path) -> str:
     """readers/obj.py -> meshkit.readers.obj; a package has the name of its folder."""
     parts = file.relative_to(ROOT).with_suffix("").parts
