@@ -1,7 +1,8 @@
 """What starting costs: the parts that a command does not need are not loaded for it.
 
 These are the only tests that measure time. They count CPU seconds of a child process, not
-seconds on the clock, and take the least of several runs: other work can only add to it.
+seconds on the clock, and take the least of several runs: other work can only add to it. On a busy
+machine it adds to every run, so that they go on until the least is little enough, or for long.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-RUNS = 3
+LEAST_RUNS, MOST_RUNS = 3, 12
 SLACK = 0.4  # CPU seconds
 
 
@@ -61,18 +62,21 @@ def test_help_loads_no_numerics() -> None:
 
 
 def test_mesh_costs_little_more_than_torch() -> None:
+    torch = mesh = float("inf")
     # By turns, so that a change in the machine's speed meets both.
-    pairs = [
-        (
-            cpu_seconds("-c", "import torch, tensordict"),
-            cpu_seconds("-c", "import meshkit; meshkit.Mesh"),
-        )
-        for _ in range(RUNS)
-    ]
-    torch, mesh = (min(column) for column in zip(*pairs, strict=True))
+    for run in range(MOST_RUNS):
+        torch = min(torch, cpu_seconds("-c", "import torch, tensordict"))
+        mesh = min(mesh, cpu_seconds("-c", "import meshkit; meshkit.Mesh"))
+        if run + 1 >= LEAST_RUNS and mesh <= torch + SLACK:
+            break
     assert mesh <= torch + SLACK
 
 
 def test_help_costs_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert min(cpu_seconds("-m", "meshkit", "--help") for _ in range(RUNS)) <= SLACK
+    least = float("inf")
+    for _ in range(MOST_RUNS):
+        least = min(least, cpu_seconds("-m", "meshkit", "--help"))
+        if least <= SLACK:
+            break
+    assert least <= SLACK
