@@ -17,19 +17,24 @@ NAMES = (
 
 def table(rows: list[Timed], bandwidth: float) -> str:
     """Markdown: the floor (bytes over bandwidth), our time, and each peer as a ratio to ours."""
-    lines = [
-        "| operation | bytes that must move | floor ms | meshkit ms | meshkit / floor | peers |",
-        "|---|---|---|---|---|---|",
-    ]
+    twice = any(row.comparison.beside for row in rows)
+    ours_ms, *more = ("meshkit CPU ms", "meshkit wall ms") if twice else ("meshkit ms",)
+    said = ("operation", "bytes that must move", "floor ms", ours_ms, "meshkit / floor", "peers")
+    lines = [f"| {' | '.join((*said, *more))} |", "|---" * (6 + len(more)) + "|"]
     for row in rows:
         (ours, *peers) = row.seconds.items()
         median, low, high = ours[1]
         floor = row.comparison.bytes / bandwidth
-        said = ", ".join(f"{n} {t[0] / median:.2f}x our time" for n, t in peers) or "none"
+        peers_said = ", ".join(f"{n} {t[0] / median:.2f}x our time" for n, t in peers) or "none"
+        wall = ""
+        if twice:
+            mine, *others = row.beside.items()
+            ratios = "".join(f", {n} {t / mine[1]:.2f}x" for n, t in others)
+            wall = f" {mine[1] * 1e3:.1f}{ratios} |"
         lines.append(
             f"| {row.comparison.name} | {row.comparison.bytes / 1e6:.1f} MB | {floor * 1e3:.1f} "
             f"| {median * 1e3:.1f} ({low * 1e3:.1f} to {high * 1e3:.1f}) "
-            f"| {median / floor:.1f} | {said} |"
+            f"| {median / floor:.1f} | {peers_said} |{wall}"
         )
     return "\n".join(lines)
 

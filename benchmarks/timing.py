@@ -20,41 +20,55 @@ RUNS = 5
 class Comparison:
     """One operation: the least bytes it must move, and who does it, ours first.
 
-    The clock is that on the wall, or `time.process_time` for CPU seconds of all threads.
+    The clock is that on the wall, or `time.process_time` for CPU seconds of all threads; `beside`
+    is another that is read in the same runs.
     """
 
     name: str
     bytes: int
     contenders: Mapping[str, Callable[[], object] | Elsewhere]
     clock: Callable[[], float] = time.perf_counter
+    beside: Callable[[], float] | None = None
 
 
 @dataclass(frozen=True)
 class Timed:
-    """Median, least and greatest seconds of each contender."""
+    """Median, least and greatest seconds of each contender; by the clock beside, the medians."""
 
     comparison: Comparison
     seconds: Mapping[str, tuple[float, float, float]]
+    beside: Mapping[str, float]
 
 
 def timed(comparison: Comparison) -> Timed:
     """Each contender once to warm up, then five rounds of all of them."""
-    times: dict[str, list[float]] = {name: [] for name in comparison.contenders}
+    clocks = comparison.clock, comparison.beside or comparison.clock
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in comparison.contenders}
     for work in comparison.contenders.values():
-        _seconds(work, comparison.clock)
+        _seconds(work, *clocks)
     for _ in range(RUNS):
         for name, work in comparison.contenders.items():
-            times[name].append(_seconds(work, comparison.clock))
-    spread = {n: (statistics.median(t), min(t), max(t)) for n, t in times.items()}
-    return Timed(comparison, spread)
+            times[name].append(_seconds(work, *clocks))
+    spread, medians = {}, {}
+    for name, found in times.items():
+        first, second = zip(*found, strict=True)
+        spread[name] = statistics.median(first), min(first), max(first)
+        medians[name] = statistics.median(second)
+    return Timed(comparison, spread, medians)
 
 
-def _seconds(work: Callable[[], object] | Elsewhere, clock: Callable[[], float]) -> float:
+def _seconds(
+    work: Callable[[], object] | Elsewhere,
+    clock: Callable[[], float],
+    beside: Callable[[], float],
+) -> tuple[float, float]:
+    """By both clocks; what is done elsewhere is by one, whichever that is."""
     if isinstance(work, Elsewhere):
-        return work.seconds()
-    start = clock()
+        seconds = work.seconds()
+        return seconds, seconds
+    start, other = clock(), beside()
     work()
-    return clock() - start
+    return clock() - start, beside() - other
 
 
 def copy_bandwidth() -> float:
