@@ -14,6 +14,7 @@ from torch import Tensor
 
 from meshkit.errors import ReadError
 from meshkit.fields import Path
+from meshkit.mesh import DATA
 from meshkit.store.chunk_reading import Run, StoredArray, fetch
 from meshkit.store.files import Files
 from meshkit.store.manifest import Entry, digest, parse
@@ -226,6 +227,11 @@ class Contents:
     def n_steps(self) -> int:
         """How many meshes there are."""
         return len(self.times) if self.is_series else 1
+
+    @cached_property
+    def fields(self) -> frozenset[Path]:
+        """The fields that the mesh has at any step, as `parts` names them."""
+        return frozenset(path for path, _ in self._parts if path[0] in DATA)
 
     @cached_property
     def _table(self) -> Tensor:

@@ -19,7 +19,7 @@ from meshkit.report import Ledger
 from meshkit.series import MeshSeries
 from meshkit.store.contents import Contents, load
 from meshkit.store.files import Files, LocalFiles
-from meshkit.store.names import METADATA
+from meshkit.store.names import METADATA, plain_path
 from meshkit.store.remote import RemoteFiles
 
 T = TypeVar("T")
@@ -125,6 +125,9 @@ class MeshLoader:
             mesh = view.mesh_of(flat, self._contents.mesh(step))
         ledger = Ledger()
         keep_all(mesh, ledger)
+        for path in sorted(map(plain_path, self._contents.fields - flat.keys())):
+            reason = "absent at this time, other times have it"
+            ledger.dropped("field", "/".join(path), 0, reason, loss=False)
         for key in self._contents.unknown:
             theirs = key.rsplit("/", 1)[-1].startswith(".")  # what file systems and desktops leave
             ledger.dropped("file", key, 1, "the manifest does not list it", loss=not theirs)

@@ -114,12 +114,13 @@ def _regions(kind: str, state: _State, cells: Ints) -> Iterator[Region]:
     of_cell = np.searchsorted(state.lines, cells)  # 0: before the first statement
     order = np.argsort(of_cell, kind="stable")
     ends = np.searchsorted(of_cell[order], np.arange(len(state.lines) + 2))
+    dtype = np.int32 if len(cells) <= np.iinfo(np.int32).max else np.int64
     parts: dict[str, list[Ints]] = {}
     for i, names in enumerate(state.values, 1):
         for name in names:
             parts.setdefault(name, []).append(order[ends[i] : ends[i + 1]])
     for name, members in parts.items():
-        ids = np.sort(np.concatenate(members))
+        ids = np.sort(np.concatenate(members)).astype(dtype)
         yield Region(name, "cell", torch.from_numpy(ids), kind=kind)
 
 

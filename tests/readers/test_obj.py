@@ -105,6 +105,7 @@ def test_objects_groups_materials_and_smoothing(tmp_path: Path) -> None:
         ("steel 1", "material", [1, 2]),
         ("brass", "material", [3, 4]),
     ]
+    assert {r.ids.dtype for r in mesh.regions} == {torch.int32} == {mesh.cells.connectivity.dtype}
     assert mesh.cell_data["smoothing_group"].tolist() == [0, 0, 3, 0, 0]
     assert mesh.info.attributes == {"mtllib": ["a b.mtl"]}
 

@@ -106,6 +106,22 @@ def test_topology_that_changes_starts_anew_and_may_come_back(tmp_path: Path) -> 
     assert segments == ["1", "2"]
 
 
+def test_a_field_that_other_times_have_is_reported_missing(tmp_path: Path) -> None:
+    name, odd = ("cell_data", "mean"), ("point_data", "a/b")
+    meshes = [step(i) for i in range(3)]
+    meshes[2] = meshes[2].with_data(point={"a/b": torch.zeros(meshes[2].n_points)})
+    write(MeshSeries.of(meshes), tmp_path / "it.zarr")
+    series = read_series(tmp_path / "it.zarr")
+    for i, lacking in enumerate(([name, odd], [odd], [name])):
+        report = series[i].info.report
+        assert report is not None and report.lossless
+        assert [e.name for e in report.dropped] == ["/".join(path) for path in lacking]
+        assert {e.reason for e in report.dropped} == {"absent at this time, other times have it"}
+    write(meshes[0], tmp_path / "one.zarr")
+    report = read(tmp_path / "one.zarr").info.report
+    assert report is not None and report.dropped == ()
+
+
 def test_points_that_move(tmp_path: Path) -> None:
     meshes = [step(i).replace(points=step(i).points * (1 + i)) for i in range(4)]
     write(MeshSeries.of(meshes), tmp_path / "it.zarr")
