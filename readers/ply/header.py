@@ -92,6 +92,7 @@ def read_header(path: Path, data: bytes) -> Header:
     at, number = begin.end(), 1
     order: Order | None = None
     elements: dict[str, Element] = {}
+    known: set[tuple[str, str]] = set()  # properties; a header may name very many
     comments: list[str] = []
     while True:
         number += 1
@@ -135,8 +136,9 @@ def read_header(path: Path, data: bytes) -> Header:
                             f"found {text[:60].strip()!r}",
                             f"a type of {', '.join(TYPES)} and a name, or a list of two types",
                         )
-                if any(p.name == made.name for p in element.properties):
+                if (element.name, made.name) in known:
                     raise wrong(f"property {made.name!r} of {element.name!r} twice", "it once")
+                known.add((element.name, made.name))
                 element.properties.append(made)
             case _:
                 raise wrong(
@@ -144,6 +146,6 @@ def read_header(path: Path, data: bytes) -> Header:
                     "format, comment, obj_info, element, property or end_header",
                 )
     if order is None:
-        known = ", ".join(ORDERS)
-        raise ReadError(path, "the header names no format", expected=f"one of {known}")
+        names = ", ".join(ORDERS)
+        raise ReadError(path, "the header names no format", expected=f"one of {names}")
     return Header(order, elements, comments, at)

@@ -561,3 +561,13 @@ def test_damage(tmp_path: Path, which: str) -> None:
 def test_volumes_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(LossError, match="ply cannot hold cells 'tetra'"):
         write(tetrahedron(), tmp_path / "it.ply")
+
+
+def test_a_header_of_very_many_properties(tmp_path: Path) -> None:
+    """Each is looked up, not searched for among all: that took minutes."""
+    names = ["x", "y", "z", *(f"p{i}" for i in range(40_000))]
+    header = "".join(f"property uchar {name}\n" for name in names)
+    text = f"ply\nformat ascii 1.0\nelement vertex 1\n{header}end_header\n1 2 3\n"
+    (tmp_path / "a.ply").write_text(text)
+    with pytest.raises(ReadError, match="fewer than it needs"):
+        read(tmp_path / "a.ply")
