@@ -138,9 +138,9 @@ def _next_run(layout: _Layout, at: int, most: int) -> _Run | None:
         return None
     kind = layout.kind(at)
     width = int(layout.lengths(np.array([at]))[0])
-    if width < 3 or at + width > len(flat):
-        return None
     elements = kind[2]
+    if width < 3 or at + width > len(flat) or elements < 0:
+        return None
     if elements != 1 or kind[0] in POLYTOPES:
         return _Run(at, 1, elements, kind)
     most = min(most, (len(flat) - at) // width)

@@ -414,6 +414,14 @@ def test_a_binary_file_that_is_cut_names_the_byte(tmp_path: Path) -> None:
         read(path)
 
 
+def test_a_negative_number_of_elements_is_refused(tmp_path: Path) -> None:
+    data = version_2_bytes(kuhn_cube(1))
+    head = np.array([4, 1, 2], "<i4").tobytes()
+    (tmp_path / "it.msh").write_bytes(data.replace(head, np.array([4, -1, 2], "<i4").tobytes(), 1))
+    with pytest.raises(ReadError, match="element 0 does not fit what is left"):
+        read(tmp_path / "it.msh")
+
+
 def test_damage_is_refused_or_harmless(tmp_path: Path) -> None:
     path = tmp_path / "it.msh"
     wholes = [version_4_text(one_of_each(), parts=True).encode(), version_2_bytes(one_of_each())]
