@@ -227,7 +227,6 @@ def test_patterns_groups_and_defaults_of_patches(tmp_path: Path) -> None:
         ("internalField uniform 1; boundaryField { inlet { type a;", "a dictionary has no end"),
         ("internalField uniform 1", "entry 'internalField' .* has no end"),
         ("dimensions [0 0];", "has no value"),
-        ("#ifeq 1 1\ninternalField uniform 1;\n#endif", "holds #ifeq, which is not decided"),
         ("/* internalField uniform 1;", "a comment has no end"),
         ('internalField "uniform', "a text has no end"),
     ],
