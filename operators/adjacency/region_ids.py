@@ -7,7 +7,7 @@ import torch
 from meshkit import csr
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency.sides import sides
+from meshkit.operators.adjacency.sides import need_point_ids, sides
 from meshkit.regions import Region
 
 
@@ -18,13 +18,15 @@ def need_region_ids(mesh: Mesh) -> None:
     here, and what names one is counted by whoever follows the region.
 
     Raises:
-        MeshError: the message names the region, what it may name and what it names.
+        MeshError: the message names the region, what it may name and what it names; where a
+            region names sides, also as `need_point_ids`.
     """
     for region in mesh.regions:
         if len(region) == 0:
             continue
         _need_range(mesh, region)
         if region.entity == "side":
+            need_point_ids(mesh)  # sides are worked out of cells that are whole
             _need_local_faces(mesh, region)
 
 

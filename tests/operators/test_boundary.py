@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from meshkit import operators as ops
+from meshkit.cells import Cells, Polyhedra
 from meshkit.errors import MeshError
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
@@ -303,3 +304,13 @@ def test_high_order_cells_give_their_corners(name: str) -> None:
     skin = ops.boundary(one_cell(name, torch.rand(27, 3)))
     assert skin.cells.counts == {"quad": 6}
     assert skin.n_points == 8
+
+
+def test_faces_of_polyhedra_that_fall_are_told_before_sides_of_regions_are_looked_at() -> None:
+    solids = Polyhedra(torch.tensor([0, 4, 1, 12]), 3 * torch.arange(13), torch.zeros(36).long())
+    types, ids = torch.full((3,), 42, dtype=torch.uint8), torch.zeros(3).long()
+    cells = Cells(types, torch.arange(4), ids, solids)
+    wall = Region("wall", "side", torch.tensor([[0, 0]]))
+    mesh = make_mesh(torch.zeros(1, 3), cells).replace(regions=[wall])
+    with pytest.raises(MeshError, match=r"cells.polyhedra.faces: expected to ascend, found 4 and"):
+        ops.boundary(mesh)
