@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 RUNS = 5
@@ -74,6 +74,27 @@ def several(works: Mapping[str, Work], runs: int = RUNS) -> dict[str, list[Cost 
         ]
         for name, rounds in found.items()
     }
+
+
+def lines_of(
+    work: str, size: str, costs: Mapping[str, Cost | None], columns: Callable[[Cost], Sequence[str]]
+) -> list[str]:
+    """Markdown: a line for each library; at its end CPU and memory as a multiple of meshkit's.
+
+    Args:
+        work: what was done.
+        size: two columns, the bytes of the file and the floor.
+        costs: by library.
+        columns: what to say of a cost.
+    """
+    ours, lines = costs.get("meshkit"), []
+    for library, cost in costs.items():
+        if cost is None:
+            lines.append(f"| {work} | | | {library} | fails or is not installed | | | |")
+            continue
+        ratio = f"{cost.cpu / ours.cpu:.2f}, {cost.peak / ours.peak:.2f}" if ours else ""
+        lines.append(f"| {work} | {size} | {library} | {' | '.join(columns(cost))} | {ratio} |")
+    return lines
 
 
 def _median(costs: Sequence[Mapping[str, float]]) -> Cost | None:

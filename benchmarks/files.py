@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.apart import RUNS, Cost, Work, several
+from benchmarks.apart import RUNS, Cost, Work, lines_of, several
 from benchmarks.cases import tets
 
 # Mode, compressor, whether appended data are in base64: as vtk's writer takes them.
@@ -172,6 +172,10 @@ def _plan(
     return plan
 
 
+def _said(cost: Cost) -> tuple[str, ...]:
+    return f"{cost.cpu * 1e3:.0f}", f"{cost.wall * 1e3:.0f}", f"{cost.peak / 1e6:.0f}"
+
+
 def section(n: int, bandwidth: float) -> str:
     """Markdown."""
     lines = [
@@ -180,17 +184,8 @@ def section(n: int, bandwidth: float) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, size, found in costs(n):
-        ours = found.get("meshkit")
         floor = f"{2 * size / bandwidth * 1e3:.0f}" if size else ""
-        for library, cost in found.items():
-            if cost is None:
-                lines.append(f"| {name} | | | {library} | fails or is not installed | | | |")
-                continue
-            ratio = f"{cost.cpu / ours.cpu:.2f}, {cost.peak / ours.peak:.2f}" if ours else ""
-            lines.append(
-                f"| {name} | {size / 1e6:.1f} MB | {floor} | {library} | {cost.cpu * 1e3:.0f} "
-                f"| {cost.wall * 1e3:.0f} | {cost.peak / 1e6:.0f} | {ratio} |"
-            )
+        lines += lines_of(name, f"{size / 1e6:.1f} MB | {floor}", found, _said)
     return (
         "## VTU files and imports\n\n"
         f"Medians of {RUNS} fresh processes of meshkit and pyvista in turn, of {FEWER} of others. "

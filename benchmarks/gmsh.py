@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.apart import Cost, apart
+from benchmarks.apart import Cost, apart, lines_of
 from benchmarks.cases import tets
 
 ROUNDS = 3
@@ -103,17 +103,13 @@ def section(n: int, bandwidth: float) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, size, found in costs(n):
-        ours = found["meshkit"]
-        for library, cost in found.items():
-            if cost is None:
-                lines.append(f"| {name} | | | {library} | fails or is not installed | | | |")
-                continue
-            ratio = f"{cost.cpu / ours.cpu:.2f}, {cost.peak / ours.peak:.2f}" if ours else ""
-            lines.append(
-                f"| {name} | {size / 1e6:.1f} MB | {2 * size / bandwidth * 1e3:.0f} | {library} "
-                f"| {cost.cpu * 1e3:.0f} | {size / 1e6 / cost.cpu:.0f} | {cost.peak / size:.2f} "
-                f"| {ratio} |"
-            )
+        floor = f"{size / 1e6:.1f} MB | {2 * size / bandwidth * 1e3:.0f}"
+
+        def said(cost: Cost, size: int = size) -> tuple[str, ...]:
+            rate = f"{size / 1e6 / cost.cpu:.0f}"
+            return f"{cost.cpu * 1e3:.0f}", rate, f"{cost.peak / size:.2f}"
+
+        lines += lines_of(name, floor, found, said)
     return (
         "## Gmsh's MSH files\n\n"
         f"Medians of {ROUNDS} fresh processes a library, in turn, from the file cache; "
