@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 from pathlib import Path
 
@@ -96,6 +97,21 @@ def test_fluxes_that_were_turned_keep_the_divergence(tmp_path: Path) -> None:
     assert np.array_equal(mesh.face_data["phi"].numpy(), flux)
     assert mesh.info.field("face_data", "phi").oriented
     assert not mesh.info.field("face_data", "Uf").oriented
+
+
+def test_fluxes_that_only_the_other_side_knows_change_sign(tmp_path: Path) -> None:
+    folder = decomposed(tmp_path, Style())
+    whole = read(folder, time="first").face_data["phi"]
+    turned = 0
+    for rank in range(4):
+        path = folder / f"processor{rank}" / "0" / "phi"
+        text = path.read_text("utf-8")
+        cut, count = re.subn(r"(procBoundary\w+\s*\{[^{}]*?)\bvalue\b[^;]*;", r"\1", text)
+        turned += count
+        path.write_text(cut, "utf-8")
+        assert torch.equal(read(folder, time="first").face_data["phi"], whole)
+        path.write_text(text, "utf-8")
+    assert turned > 0
 
 
 def test_a_processor_is_a_part(tmp_path: Path) -> None:
