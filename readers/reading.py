@@ -103,7 +103,7 @@ def _one_of(series: MeshSeries, step: int) -> Mesh:
     if not others:
         return mesh
     ledger = Ledger()
-    reason = f"only {series.times[step]!r} was asked for; read_series reads all"
+    reason = f"only {series.times[step]!r} is read here; read_series reads all"
     ledger.dropped("time", "others", others, reason, loss=False)
     return mesh.replace(info=mesh.info.noting(ledger.report()))
 

@@ -48,7 +48,7 @@ def regions_of(groups: Groups, nodes: Tags, ledger: Ledger) -> list[Region]:
     made: dict[tuple[str, str], Region] = {}
     found = (
         *_physical(groups, ledger),
-        *_entities(groups),
+        *_entities(groups, ledger),
         *_partitions(groups),
         *_ghosts(groups, ledger),
         *_periodic(groups.links, nodes, ledger),
@@ -154,10 +154,13 @@ def _members(groups: Groups) -> dict[Key, list[tuple[Ints, bool]]]:
     return out
 
 
-def _entities(groups: Groups) -> Iterator[Region]:
+def _entities(groups: Groups, ledger: Ledger) -> Iterator[Region]:
     there = groups.elements.entities
     known = [key for key in groups.entities if key in there]
     for key in dict.fromkeys((*known, *there)):
+        if groups.entities and key not in groups.entities:
+            reason = "elements of an entity that $Entities does not have: in no physical group"
+            ledger.converted("region", entity_name(*key), len(there[key]), reason)
         row = groups.entities.get(key)
         parent = None
         if row is not None and row.parent is not None and row.parent in there:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from meshkit.errors import ReadError
 from meshkit.info import FieldInfo
 from meshkit.readers.openfoam.dimensions import (
     FLUXES,
@@ -156,6 +157,11 @@ def _values(
     """
     if not items:
         return None
+
+    def wrong(problem: str, expected: str) -> ReadError:
+        # The scanner stands at the end of the file by now: its line would be of no use.
+        return scanner.error(problem, place=f"entry {key!r}", expected=expected)
+
     unread = next((x for x in items if isinstance(x, Unread)), None)
     if unread is not None and kind is not None:
         raise scanner.error(
@@ -170,30 +176,28 @@ def _values(
             if row is None or (kind is not None and row.shape[1:] != _shape(kind)):
                 if kind is None:
                     return None
-                raise scanner.error(f"{key} is uniform {value!r}", expected=f"a {kind}")
+                raise wrong(f"is uniform {value!r}", f"a {kind}")
             found = Values(kind or _kind_of(row), row, count, uniform=True)
         case "nonuniform", Values() as values:
             found = values
         case "nonuniform", _ if len(items) == 2 and isinstance(items[1], Word):
-            raise scanner.error(f"{key} is nonuniform {items[1]!r}", expected=f"List<{kind}>")
+            raise wrong(f"is nonuniform {items[1]!r}", f"List<{kind}>")
         case "nonuniform", _ if items[1:] in ([0], [0, []]) or items[1:] == [[]]:
             found = Values(kind or "scalar", np.zeros((0, *_shape(kind or "scalar"))), 0)
         case "nonuniform", list() as rows if is_list(items[1:]):
             rows = _numeric(rows)
             table = np.array(rows, encoding.float_type) if _even(rows) else None
             if table is None or (kind is not None and table.shape[1:] != _shape(kind)):
-                raise scanner.error(f"{key} is no list of {kind}s", expected=f"List<{kind}>")
+                raise wrong(f"is no list of {kind}s", f"List<{kind}>")
             found = Values(kind or _kind_of(table), table, len(table))
         case _:
             if kind is None:
                 return None
-            raise scanner.error(
-                f"{key} is {str(items[0])[:40]!r}", expected="uniform or nonuniform"
-            )
+            raise wrong(f"is {str(items[0])[:40]!r}", "uniform or nonuniform")
     if kind is not None and found.kind != kind and found.count:
-        raise scanner.error(f"{key} is a list of {found.kind}s", expected=f"List<{kind}>")
+        raise wrong(f"is a list of {found.kind}s", f"List<{kind}>")
     if found.count != count:
-        raise scanner.error(f"{key} has {found.count} values", expected=str(count))
+        raise wrong(f"has {found.count} values", str(count))
     return found
 
 

@@ -228,6 +228,16 @@ def test_an_empty_name_is_none_and_a_byte_order_mark_is_passed_over(tmp_path: Pa
     assert of_kind(mesh, "physical") == {"physical volume 5": [0]}
 
 
+def test_elements_of_an_entity_that_is_not_listed_are_told(tmp_path: Path) -> None:
+    groups = "$Entities\n0 0 0 1\n9 0 0 0 1 1 1 1 5 0\n$EndEntities\n"
+    mesh = read(text(tmp_path, groups + NODES + ELEMENTS))
+    assert of_kind(mesh, "physical") == {"physical volume 5": []}
+    told = [e for e in mesh.info.report.converted if "$Entities does not have" in e.reason]
+    assert [(e.name, e.count) for e in told] == [("volume 1", 1), ("surface 1", 1)]
+    bare = read(text(tmp_path, NODES + ELEMENTS))
+    assert not [e for e in bare.info.report.converted if "$Entities" in e.reason]
+
+
 def test_blocks_may_be_empty(tmp_path: Path) -> None:
     nodes = NODES.replace("1 5 1 5\n", "2 5 1 5\n2 4 0 0\n")
     elements = ELEMENTS.replace("2 2 1 2\n", "3 2 1 2\n2 4 2 0\n")

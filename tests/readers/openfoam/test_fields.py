@@ -216,13 +216,13 @@ def test_patterns_groups_and_defaults_of_patches(tmp_path: Path) -> None:
         ("internalField nonuniform List<scalar> 99999999999(1 2);", "is cut: 99999999999 scalars"),
         ("internalField nonuniform List<scalar> -1(1 2);", "the size of a list is -1"),
         ("internalField uniform (1 2 3);", "is uniform .*; expected a scalar"),
-        ("internalField banana;", "internalField is 'banana'; expected uniform or nonuniform"),
+        ("internalField banana;", "'internalField': is 'banana'; expected uniform or nonuniform"),
         ('internalField #calc "1 + 1";', "internalField is #calc, which is not run"),
         ("internalField uniform $nothing;", "which is not run"),
         (
             "internalField uniform 1;\n"
             "boundaryField { inlet { value nonuniform List<scalar> 2(1 2); } }",
-            "inlet.value has 2 values; expected 9",
+            "entry 'inlet.value': has 2 values; expected 9",
         ),
         ("internalField uniform 1; boundaryField { inlet { type a;", "a dictionary has no end"),
         ("internalField uniform 1", "entry 'internalField' .* has no end"),

@@ -127,10 +127,10 @@ def test_dimensions_that_are_none_are_counted(tmp_path: Path, dims: str) -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonuniform Field;", "T: line .*: internalField is nonuniform 'Field'; expected List<sc"),
+        ("nonuniform Field;", "T: entry 'internalField': is nonuniform 'Field'; expected List<sc"),
         ("uniform (1 2 3);", "expected a scalar"),
         ("nonuniform List<scalar> 8(1 2 3 4 5 6 7 1.#IND);", "'1.#IND' is no number"),
-        ("nonuniform List<scalar> 1(1);", "internalField has 1 values; expected 8"),
+        ("nonuniform List<scalar> 1(1);", "entry 'internalField': has 1 values; expected 8"),
     ],
 )
 def test_values_that_are_none(tmp_path: Path, text: str, message: str) -> None:
