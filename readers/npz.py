@@ -33,6 +33,7 @@ from torch import Tensor
 
 from meshkit import fields, view
 from meshkit.errors import MeshError, ReadError, WriteError
+from meshkit.memory import need_room
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import keep_all
 from meshkit.report import Ledger
@@ -240,6 +241,7 @@ def _array(path: Path, archive: zipfile.ZipFile, entry: _Entry) -> NDArray[Any]:
                     f"{entry.info.file_size - begun} are there",
                     place=place,
                 )
+            need_room(path, size, place=place)
             raw = np.empty(size, np.uint8)
             _fill(raw.data, file)
             rows = raw.view(dtype).reshape(shape[::-1] if fortran else shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +13,7 @@ import torch
 from meshkit.errors import MeshError, ReadError
 from meshkit.fields import finite
 from meshkit.info import Source
+from meshkit.memory import need_room
 from meshkit.mesh import Mesh
 from meshkit.places import Place, place_of
 from meshkit.readers.formats import Format, reader_for
@@ -127,22 +127,10 @@ def _finished(mesh: Mesh, row: Format, path: Place, report: Report) -> Mesh:
 
 
 def _need_room(row: Format, path: Place) -> None:
-    """Refuse at once a file that is longer than all memory: sparse ones cost nothing to make."""
+    """Refuse at once a file longer than the memory left: sparse ones cost nothing to make."""
     if not row.whole or isinstance(path, str) or not path.is_file():
         return
-    size, room = path.stat().st_size, memory()
-    if size > room:
-        raise ReadError(
-            path,
-            f"needs more memory than there is: it has {size} bytes, of {room} that may be used",
-        )
-
-
-def memory() -> int:
-    """Bytes of memory that this process may use: the machine's, or its own limit."""
-    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return there if limit == resource.RLIM_INFINITY else min(there, limit)
+    need_room(path, path.stat().st_size)
 
 
 @contextmanager

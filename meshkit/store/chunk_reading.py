@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
+from meshkit.memory import need_room
 from meshkit.store import shards
 from meshkit.store.files import Files
 from meshkit.store.manifest import Entry
-from meshkit.store.memory import need_room
 from meshkit.store.metadata import ArrayMetadata
 
 
@@ -57,7 +57,11 @@ def fetch(runs: Sequence[Run]) -> list[NDArray[Any]]:
     """
     if not runs:
         return []
-    need_room(runs[0].array.files.name, sum(run.nbytes for run in runs))
+    need_room(
+        runs[0].array.files.name,
+        sum(run.nbytes for run in runs),
+        hint="read some fields, rows or times of it (open_store)",
+    )
     at_once = runs[0].array.files.reads_at_once
     threads = at_once or max(1, min(torch.get_num_threads(), len(os.sched_getaffinity(0))))
     # Blosc on the main thread would start threads of its own, which do not survive a fork.

@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
+from meshkit import memory
 from meshkit.errors import MeshkitError, ReadError, WriteError
 from meshkit.info import FieldInfo, Grid, MeshInfo
 from meshkit.making import make_mesh
@@ -191,6 +192,23 @@ def test_header_that_asks_for_a_terabyte(tmp_path: Path) -> None:
     data = _npy(np.zeros((4, 3)))
     _rewritten(path, {"points.npy": data.replace(b"(4, 3)", b"(99999999999, 3)")[: len(data)]})
     with pytest.raises(ReadError, match=r"array 'points': its header says .*; \d+ are there"):
+        read(path)
+
+
+def test_deflated_bytes_that_stand_for_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "it.npz"
+    write(tetrahedron().with_data(point={"p": torch.zeros(4, 5_000_000)}), path)
+    with np.load(path) as arrays:
+        np.savez_compressed(path, allow_pickle=False, **arrays)
+    assert path.stat().st_size < 1 << 20
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "meminfo").write_text("MemAvailable: 50000 kB\n")
+    monkeypatch.setattr(memory, "_SYSTEM", tmp_path)
+    with pytest.raises(
+        ReadError, match=r"'point_data/p': needs 0\.1 GB of memory, and 0\.1 GB are"
+    ):
         read(path)
 
 

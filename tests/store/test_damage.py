@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 import torch
 
+from meshkit import memory
 from meshkit.errors import MeshkitError, ReadError
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
-from meshkit.store import manifest, memory, shards
+from meshkit.store import manifest, shards
 from meshkit.store.handle import open_store
 from meshkit.store.plain_json import to_bytes
 from tests.meshes import differences, kuhn_cube, tetrahedron
@@ -384,8 +385,9 @@ def test_a_few_bytes_that_stand_for_many(tmp_path: Path, monkeypatch: pytest.Mon
     write(tetrahedron(), path)
     bomb(path, 3)
     assert (path / "points" / "c.0.0").stat().st_size < 1_000_000
-    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable: 1000000 kB\nSwapFree: 9 kB\n")
-    monkeypatch.setattr(memory, "_MEMORY", tmp_path / "meminfo")
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable: 1000000 kB\n")
+    monkeypatch.setattr(memory, "_SYSTEM", tmp_path)
     said = r"it\.zarr: needs 1\.6 GB of memory, and 1\.0 GB are free; read some fields"
     for take in (read, lambda path: open_store(path).points()):
         with pytest.raises(ReadError, match=said):
