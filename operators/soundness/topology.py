@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -65,27 +66,28 @@ def _wrong_size(cells: Cells, block: Block, row: CellType) -> Tensor:
     """bool [m]: cells that do not have the points of their type, or of their degrees."""
     size = block.connectivity.shape[1]
     every = torch.ones_like(block.ids, dtype=torch.bool)
-    if row.size is not None:
-        return every & (size != row.size)
-    if row.corners is None:
-        least = {"polygon": 3 * row.order, "triangle_strip": 3, "poly_line": 2, "polyhedron": 4}
-        uneven = row.shape == "polygon" and size % row.order != 0
-        return every & (uneven or size < least.get(row.shape, 1))
-    if size < len(row.corners):
-        return every
-    if cells.degrees is None:
-        return every & (not _exists(row, size, None))
+    if cells.degrees is None or row.order != 0 or size < len(row.corners or ()):
+        return every & (not fits(row, size))
     kinds, which = torch.unique(cells.degrees[block.ids].long(), dim=0, return_inverse=True)
-    fits = [_exists(row, size, (a, b, c)) for a, b, c in kinds.tolist()]
-    return ~torch.tensor(fits, device=which.device)[which]
+    good = [fits(row, size, (a, b, c)) for a, b, c in kinds.tolist()]
+    return ~torch.tensor(good, device=which.device)[which]
 
 
-def _exists(row: CellType, size: int, degrees: tuple[int, int, int] | None) -> bool:
+LEAST: Final = {"polygon": 3, "triangle_strip": 3, "poly_line": 2, "polyhedron": 4}
+"""The fewest points of shapes whose cells vary in size; one where it is not said."""
+
+
+def fits(row: CellType, size: int, degrees: tuple[int, int, int] | None = None) -> bool:
+    """Whether a cell of a type, and of these degrees if any, can have so many points."""
+    if row.size is not None:
+        return size == row.size
+    if row.corners is None:
+        return size >= LEAST.get(row.shape, 1) * row.order and size % row.order == 0
     try:
         element(row.name, row.shape, size, degrees)
     except MeshError:
         return False
-    return True
+    return size >= len(row.corners)
 
 
 def of_polyhedra_count(cells: Cells) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ ENDS: Final = ("vertex1", "vertex2")
 # By how many vertices a face has; any other is a polygon.
 TYPE_OF_SIZE: Final = {0: 0, 1: 1, 2: 3, 3: 5, 4: 9}
 POLYGON: Final = 7
+STRIP: Final = 6
 
 
 @dataclass
@@ -87,31 +88,44 @@ def _listed(
     sizes = np.diff(column.offsets)
     ids = column.values.astype(np.int64)
     if name == "tristrips":
-        return _strips(sizes, ids, others)
+        return _strips(sizes, ids, others, ledger)
     types = np.full(len(sizes), POLYGON, np.uint8)
     for size, number in TYPE_OF_SIZE.items():
         types[sizes == size] = number
-    small = int((sizes < 3).sum())
-    if small:
-        reason = "faces of fewer than three vertices, as vertices, lines and empty cells"
-        ledger.converted("cells", "face", small, reason)
+    _count_small(sizes, "face", ledger)
     return Block(name, sizes, ids, types, others)
 
 
-def _strips(sizes: NDArray[np.int64], ids: NDArray[np.int64], columns: dict[str, Column]) -> Block:
+def _count_small(sizes: NDArray[np.int64], what: str, ledger: Ledger) -> None:
+    small = int((sizes < 3).sum())
+    if small:
+        reason = f"{what}s of fewer than three vertices, as vertices, lines and empty cells"
+        ledger.converted("cells", what, small, reason)
+
+
+def _strips(
+    sizes: NDArray[np.int64], ids: NDArray[np.int64], columns: dict[str, Column], ledger: Ledger
+) -> Block:
     """Strips, taken apart where an id of -1 starts the next; each gets the row's properties."""
     row = np.repeat(np.arange(len(sizes)), sizes)
     restarts = ids == -1
-    if not restarts.any():
-        return Block("tristrips", sizes, ids, np.full(len(sizes), 6, np.uint8), columns)
-    part = row + np.cumsum(restarts)  # another number in each row and after each restart
-    part, row, ids = part[~restarts], row[~restarts], ids[~restarts]
-    _, first, counts = np.unique(part, return_index=True, return_counts=True)
-    owner = row[first]
-    split: dict[str, Column] = {}
-    for name, column in columns.items():
-        split[name] = _rows(column, owner) if isinstance(column, Lists) else column[owner]
-    return Block("tristrips", counts, ids, np.full(len(counts), 6, np.uint8), split)
+    if restarts.any():
+        nothing = int((sizes == 0).sum())
+        if nothing:
+            ledger.dropped("cells", "strip", nothing, "rows without vertices")
+        part = row + np.cumsum(restarts)  # another number in each row and after each restart
+        part, row, ids = part[~restarts], row[~restarts], ids[~restarts]
+        _, first, sizes = np.unique(part, return_index=True, return_counts=True)
+        owner = row[first]
+        columns = {
+            name: _rows(column, owner) if isinstance(column, Lists) else column[owner]
+            for name, column in columns.items()
+        }
+    types = np.full(len(sizes), STRIP, np.uint8)
+    for size in range(3):
+        types[sizes == size] = TYPE_OF_SIZE[size]
+    _count_small(sizes, "strip", ledger)
+    return Block("tristrips", sizes, ids, types, columns)
 
 
 def _rows(lists: Lists, rows: NDArray[np.int64]) -> Lists:

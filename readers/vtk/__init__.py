@@ -41,7 +41,8 @@ def to_mesh(data: VtkData, path: Path, ledger: Ledger, *, share_ids: bool = Fals
 
     A data set that meshkit wrote is given back as it was. In any other, wedges whose majority
     is inside out are reordered (VTK up to 9.6 and from 9.7 disagree, and no file says which it
-    is), polyhedra get consistent outward faces, texts become codes with a vocabulary, an array
+    is), polygons, strips and lines of too few points become the vertices and lines they are,
+    polyhedra get consistent outward faces, texts become codes with a vocabulary, an array
     of one component becomes [n] and of c components [n, c], and the field `TimeValue` is also
     `info.time`. Everything is counted in the ledger.
 
@@ -53,12 +54,13 @@ def to_mesh(data: VtkData, path: Path, ledger: Ledger, *, share_ids: bool = Fals
             where they fit, which is half of it.
 
     Raises:
-        ReadError: counts, offsets, ids or types contradict each other.
+        ReadError: counts, offsets, ids or types contradict each other, or a cell that meshkit
+            did not write has a number of points that its type cannot have.
     """
-    refuse_unsound(data, path)
+    kinds = refuse_unsound(data, path)
     note = data.field_arrays.get(MARKER)
     if note is not None:
         written = mesh_of_ours(data, note, path, ledger)
         if written is not None:
             return written
-    return mesh_of_others(data if share_ids else compact(data), ledger)
+    return mesh_of_others(data if share_ids else compact(data), kinds, path, ledger)

@@ -134,8 +134,16 @@ def tensor_of(array: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.require(array, requirements=["C", "W"]))
 
 
-def refuse_unsound(data: VtkData, path: Path) -> None:
-    """One line for the first thing that makes the arrays no mesh."""
+def refuse_unsound(data: VtkData, path: Path) -> list[tuple[int, int]]:
+    """One line for the first thing that makes the arrays no mesh.
+
+    Returns:
+        Each (type, number of points) that cells have. Of types that vary in size any number
+        passes: what meshkit wrote comes back as it was.
+
+    Raises:
+        ReadError: counts, offsets, ids or types contradict each other.
+    """
 
     def fail(problem: str, place: str, expected: str | None = None) -> ReadError:
         return ReadError(path, problem, place=place, expected=expected)
@@ -186,6 +194,7 @@ def refuse_unsound(data: VtkData, path: Path) -> None:
         for name, array in arrays.items():
             if len(array.values) != rows:
                 raise fail(f"{len(array.values)} rows", f"{home} array {name!r}", f"{rows}")
+    return kinds
 
 
 def descent(offsets: NDArray[Any]) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 from torch import Tensor
 
 from meshkit.cells import Cells, Polyhedra
@@ -16,11 +16,23 @@ from meshkit.mesh import Mesh
 from meshkit.operators.repair.polyhedra import oriented_polyhedra
 from meshkit.operators.repair.wedges import wedges_upright
 from meshkit.readers.vtk.arrays import VtkArray, VtkData, tensor_of
+from meshkit.readers.vtk.cell_sizes import degrees_of, sized
 from meshkit.report import Ledger
 
 
-def mesh_of_others(data: VtkData, ledger: Ledger) -> Mesh:
-    """A data set of someone else's."""
+def mesh_of_others(data: VtkData, kinds: list[tuple[int, int]], path: Path, ledger: Ledger) -> Mesh:
+    """A data set of someone else's.
+
+    Args:
+        data: arrays that `refuse_unsound` found to make cells.
+        kinds: each (type, number of points) that it found.
+        path: how errors name the file.
+        ledger: takes what becomes of everything.
+
+    Raises:
+        ReadError: a cell has a number of points that its type, or its degrees, cannot have.
+    """
+    data = sized(data, kinds, path, ledger)
     points = tensor_of(data.points)
     ledger.kept("points", "", len(points))
     homes = {
@@ -44,7 +56,7 @@ def mesh_of_others(data: VtkData, ledger: Ledger) -> Mesh:
                 ledger.converted("field", f"{home}/{name}", count, array.changed)
             else:
                 ledger.kept("field", f"{home}/{name}", count)
-    cells = _cells(data, points, ledger)
+    cells = _cells(data, points, path, ledger)
     return make_mesh(
         points,
         cells,
@@ -72,15 +84,13 @@ def field_of(array: VtkArray) -> tuple[Tensor, FieldInfo]:
     return tensor_of(values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values), info
 
 
-def _cells(data: VtkData, points: Tensor, ledger: Ledger) -> Cells:
+def _cells(data: VtkData, points: Tensor, path: Path, ledger: Ledger) -> Cells:
     """The cells, wedges and polyhedra put right, counted by type."""
     polyhedra = None
     if data.polyhedra is not None:
         polyhedra = Polyhedra(*(tensor_of(x) for x in data.polyhedra))
-    given = next((a for a in data.cell_arrays.values() if a.role == "degrees"), None)
-    degrees = None
-    if given is not None and not isinstance(given.values, list):
-        degrees = tensor_of(given.values.astype(np.uint8))
+    said = degrees_of(data, path)
+    degrees = None if said is None else tensor_of(said)
     types, ids = tensor_of(data.types), tensor_of(data.connectivity)
     cells = Cells(types, tensor_of(data.offsets), ids, polyhedra, degrees)
     cells, turned = wedges_upright(cells, points)

@@ -88,6 +88,20 @@ def _packed(order: str) -> bytes:
     return head.encode() + b"".join(rows)
 
 
+def test_strips_of_too_few_vertices_are_what_their_vertices_make(tmp_path: Path) -> None:
+    mesh = read_text(
+        tmp_path,
+        b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
+        b"property float z\nelement tristrips 2\nproperty list int int vertex_indices\n"
+        b"end_header\n0 0 0\n1 0 0\n0 1 0\n8 0 1 2 -1 0 -1 1 2\n0\n",
+    )
+    assert mesh.cells.types.tolist() == [6, 1, 3]
+    assert mesh.cells.sizes.tolist() == [3, 1, 2]
+    said = [(e.name, e.count) for e in mesh.info.report.converted]
+    assert ("strip", 2) in said
+    assert [(e.name, e.count) for e in mesh.info.report.dropped] == [("strip", 1)]
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_every_liberty_in_binary(tmp_path: Path, order: str) -> None:
     mesh = read_text(tmp_path, _packed(order))

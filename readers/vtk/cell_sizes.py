@@ -1,0 +1,122 @@
+"""Cells with another number of points than their kind has, in the files of others.
+
+Programs that clip, clean and trace leave polygons of two points and lines of one. As in OBJ, OFF
+and PLY these are the vertices and lines that their points make. Where a number of points
+contradicts the type, nobody can tell what was meant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meshkit.celltypes import CELL_TYPES, CellType, cell_type
+from meshkit.errors import ReadError
+from meshkit.readers.vtk.arrays import VtkData
+from meshkit.report import Ledger
+
+OF_POINTS: Final = tuple(cell_type(name).number for name in ("empty", "vertex", "line"))
+"""The type of what no, one and two points make."""
+
+_ROWS: Final = frozenset(
+    cell_type(name).number for name in ("poly_vertex", "poly_line", "triangle_strip", "polygon")
+)
+"""Cells that are nothing but a row of points."""
+
+
+def sized(data: VtkData, kinds: list[tuple[int, int]], path: Path, ledger: Ledger) -> VtkData:
+    """The data with polygons, strips and polylines of too few points as vertices and lines.
+
+    Args:
+        data: arrays that are sound but for this.
+        kinds: each (type, number of points) that occurs.
+        path: how errors name the file.
+        ledger: takes how many cells became another.
+
+    Raises:
+        ReadError: any other cell has not as many points as its type, or its degrees, ask for.
+    """
+    from meshkit.operators.soundness.topology import fits
+
+    degrees = degrees_of(data, path)
+    few = []
+    for number, size in kinds:
+        row = CELL_TYPES[number]
+        if degrees is not None and row.order == 0:
+            _refuse_degrees(data, row, size, degrees, path)
+        elif fits(row, size):
+            continue
+        elif number in _ROWS and size < len(OF_POINTS):
+            few.append((number, size))
+        else:
+            what = f"a {row.name} of {size} points"
+            raise _error(path, what, _cells(data, row, size)[0], _wanted(row))
+    if not few:
+        return data
+    types = data.types.copy()
+    for number, size in few:
+        row, made = CELL_TYPES[number], CELL_TYPES[OF_POINTS[size]]
+        which = _cells(data, row, size)
+        types[which] = made.number
+        reason = f"{row.name} cells of {size} {'point' if size == 1 else 'points'}"
+        ledger.converted("cells", made.name, len(which), reason)
+    return replace(data, types=types)
+
+
+def degrees_of(data: VtkData, path: Path) -> NDArray[np.uint8] | None:
+    """The degrees [n_cells, 3] of Lagrange and Bezier cells, where an array says them.
+
+    Raises:
+        ReadError: they are no whole numbers from 0 to 255, or not three a cell.
+    """
+    for name, array in data.cell_arrays.items():
+        if array.role != "degrees":
+            continue
+        found = array.values
+        if isinstance(found, list) or found.shape[1:] != (3,):
+            what = "texts" if isinstance(found, list) else f"{found.shape[1]} a cell"
+            raise ReadError(path, what, place=f"degrees {name!r}", expected="3 numbers a cell")
+        with np.errstate(invalid="ignore"):
+            whole = found.astype(np.uint8)
+        if not (whole == found).all():
+            bad = found[whole != found][0]
+            raise ReadError(path, f"a degree {bad}", place=f"degrees {name!r}", expected="0 to 255")
+        return whole
+    return None
+
+
+def _refuse_degrees(
+    data: VtkData, row: CellType, size: int, degrees: NDArray[np.uint8], path: Path
+) -> None:
+    """One line for the first of these cells whose degrees ask for another number of points."""
+    from meshkit.operators.soundness.topology import fits
+
+    cells = _cells(data, row, size)
+    kinds, first = np.unique(degrees[cells], axis=0, return_index=True)
+    for (a, b, c), at in zip(kinds.tolist(), first.tolist(), strict=True):
+        if not fits(row, size, (a, b, c)):
+            what = f"a {row.name} of {size} points and degrees {a}, {b}, {c}"
+            raise _error(path, what, cells[at], "as many points as the degrees ask for")
+
+
+def _wanted(row: CellType) -> str:
+    """How many points a type of varying size asks for."""
+    from meshkit.operators.soundness.topology import LEAST
+
+    if row.corners is not None:
+        return f"as many points as a {row.shape} of one degree along its edges has"
+    least = f"at least {LEAST.get(row.shape, 1) * row.order}"
+    return f"{least}, an even number" if row.order == 2 else least
+
+
+def _cells(data: VtkData, row: CellType, size: int) -> NDArray[np.intp]:
+    """The cells of a type that have so many points."""
+    return np.flatnonzero((data.types == row.number) & (np.diff(data.offsets) == size))
+
+
+def _error(path: Path, what: str, cell: Any, expected: str) -> ReadError:
+    return ReadError(path, what, place=f"cell {cell}", expected=expected)
