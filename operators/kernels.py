@@ -25,14 +25,17 @@ is renewed when that file changes and not otherwise.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import stat
+import sys
 import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast
@@ -80,10 +83,7 @@ class Kernel(Generic[P, R]):
             return self._compiled
 
     def _jit(self) -> Any:
-        import numba
-
-        _no_fork_while_numba_compiles()
-        made = numba.njit(nogil=True, error_model="numpy", **self._options)
+        made = _numba().njit(nogil=True, error_model="numpy", **self._options)
         return made(_with_compiled_callees(cast(Any, self.python)))
 
 
@@ -206,6 +206,49 @@ _COMPILING = threading.RLock()
 
 
 @cache
+def _numba() -> Any:
+    """numba, ready to load and to compile.
+
+    What it imports for that makes half a million objects and no garbage. Python looked for some
+    among them, and among all of torch's, often enough to take more than half of the time.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        import numba
+        from numba.core.registry import cpu_target
+
+        _no_fork_while_numba_compiles()
+        if not numba.config.DISABLE_JIT:
+            _let_linear_algebra_wait()
+            cpu_target.typing_context.refresh()
+            cpu_target.target_context.refresh()
+    finally:
+        if collecting:
+            gc.enable()
+    return numba
+
+
+def _let_linear_algebra_wait() -> None:
+    """Keep numba from importing scipy.linalg, as long as no one compiles a product of matrices.
+
+    numba asks once for scipy to learn whether it has BLAS, and again before it uses any. The first
+    time it is enough to know that scipy is installed.
+    """
+    from numba.np import linalg
+
+    asks = getattr(linalg, "ensure_blas", None)
+    if asks is None or "numba.np.arraymath" in sys.modules or find_spec("scipy") is None:
+        return
+    linalg.ensure_blas = lambda: None
+    try:
+        from numba.np import arraymath
+
+        arraymath.ensure_blas = asks
+    finally:
+        linalg.ensure_blas = asks
+
+
 def _no_fork_while_numba_compiles() -> None:
     """A process forked from under a compiling thread would wait for numba's lock for ever."""
     from numba.core.compiler_lock import global_compiler_lock as lock

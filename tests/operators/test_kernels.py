@@ -274,3 +274,32 @@ def test_without_a_home_and_beside_read_only_sources(monkeypatch: pytest.MonkeyP
         said = said.rpartition("another user\n")[2]
         kept = "True ['.nbc', '.nbi']"
         assert said.splitlines() == [kept, kept, "True []", kept]
+
+
+FIRST_CALL = (
+    KERNEL
+    + """
+import gc
+import sys
+
+print(right(), gc.isenabled(), "scipy.linalg" in sys.modules)
+
+
+@kernel
+def product(a, b):
+    return np.dot(a, b)
+
+
+print(product(np.arange(3.0), np.ones(3)), "scipy.linalg" in sys.modules)
+gc.disable()
+kernels._numba.cache_clear()
+kernels._numba()
+print(gc.isenabled())
+"""
+)
+
+
+def test_a_first_call_imports_no_linear_algebra_and_numba_has_it_later(tmp_path: Path) -> None:
+    script = tmp_path / "first.py"
+    script.write_text(FIRST_CALL)
+    assert run(script, cwd=tmp_path).splitlines() == ["True True False", "3.0 True", "False"]
