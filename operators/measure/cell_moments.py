@@ -80,20 +80,18 @@ def _chunks(block: Block) -> Iterator[Block]:
 
 def _compiled(row: CellType, points: Tensor) -> bool:
     """Whether a compiled loop answers, which has nothing in between to be bounded."""
-    return row.dim == 3 and not has_element(row) and plain(points)
+    looped = row.dim == 3 or (row.dim == 2 and row.shape != "triangle_strip")
+    return looped and not has_element(row) and plain(points)
 
 
 def _moments(cells: Cells, row: CellType, block: Block, points: Tensor, centroids: bool) -> Moments:
     local = corners(row, block.connectivity.shape[1])
+    straight = local == tuple(range(block.connectivity.shape[1]))
+    table = block.connectivity if straight else block.connectivity[:, list(local)]
     if _compiled(row, points):
-        table = block.connectivity
-        straight = local == tuple(range(table.shape[1]))
-        table = table if straight else table[:, list(local)]
-        return solid_moments(row, table, points, centroids)
-    polygon = row.dim == 2 and row.shape != "triangle_strip" and not has_element(row)
-    if polygon and plain(points):
-        return _of_polygons(block.connectivity[:, list(local)], points, centroids)
-    x = points[block.connectivity[:, list(local)].long()]
+        found = _of_polygons(table, points, centroids) if row.dim == 2 else None
+        return found or solid_moments(row, table, points, centroids)
+    x = points[table.long()]
     middle = x.mean(1)
     curved = curved_moments(row, block, cells.degrees, points)
     if curved is not None:

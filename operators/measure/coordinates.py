@@ -16,7 +16,8 @@ def in_space(points: Tensor) -> Tensor:
     float32 and float64 stay what they are; narrower ones become float32.
     """
     wide = points.float() if points.dtype in _NARROW or points.dtype.itemsize < 4 else points
-    return torch.nn.functional.pad(wide, (0, 3 - points.shape[1]))
+    missing = 3 - points.shape[1]
+    return torch.nn.functional.pad(wide, (0, missing)) if missing else wide
 
 
 def cross(a: Tensor, b: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from meshkit.operators.kernels import Array, array, kernel, over_rows
+from meshkit.operators.kernels import Array, array, inlined, kernel, over_rows
 
 
 def ring_geometry(points: Tensor, offsets: Tensor, ids: Tensor, *wanted: str) -> dict[str, Tensor]:
@@ -126,44 +126,117 @@ def _rings(
     for row in range(lo, hi):
         begin, end = offsets[row], offsets[row + 1]
         n = end - begin
-        ox = oy = oz = math.nan
-        mx, my, mz = 0.0, 0.0, 0.0
-        if n:
-            p = ids[begin]
-            ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-            for i in range(begin + 1, end):
-                r = ids[i]
-                mx += points[r, 0] - ox
-                my += points[r, 1] - oy
-                mz += points[r, 2] - oz
-            mx, my, mz = mx / n, my / n, mz / n
-        vx, vy, vz, reach = _area_vector(points, ids, begin, end)
-        size = math.sqrt(vx * vx + vy * vy + vz * vz)
-        area, cx, cy, cz = size, 0.0, 0.0, 0.0
-        if n > 3:
-            area = 0.0
-            p = ids[end - 1]
-            ax, ay, az = points[p, 0] - ox - mx, points[p, 1] - oy - my, points[p, 2] - oz - mz
-            for i in range(begin, end):
-                r = ids[i]
-                bx, by, bz = points[r, 0] - ox - mx, points[r, 1] - oy - my, points[r, 2] - oz - mz
-                tx, ty, tz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-                along = (tx * vx + ty * vy + tz * vz) / 2
-                part = math.sqrt(tx * tx + ty * ty + tz * tz) / 2
-                area += -part if along < 0 else part
-                cx += along * (ax + bx)
-                cy += along * (ay + by)
-                cz += along * (az + bz)
-                ax, ay, az = bx, by, bz
-            scale = 1 / (3 * size * size)
-            if size <= eps * reach * reach:
-                area, scale = size, 0.0
-            cx, cy, cz = cx * scale, cy * scale, cz * scale
+        if n == 4:
+            found = _quad(points, ids[begin], ids[begin + 1], ids[begin + 2], ids[begin + 3], eps)
+        elif n == 3:
+            found = _triangle(points, ids[begin], ids[begin + 1], ids[begin + 2])
+        else:
+            found = _ring(points, ids, begin, end, eps)
         if len(vectors):
-            vectors[row, 0], vectors[row, 1], vectors[row, 2] = vx, vy, vz
+            vectors[row, 0], vectors[row, 1], vectors[row, 2] = found[0], found[1], found[2]
         if len(areas):
-            areas[row, 0] = area
+            areas[row, 0] = found[3]
         if len(centroids):
-            centroids[row, 0] = ox + (mx + cx)
-            centroids[row, 1] = oy + (my + cy)
-            centroids[row, 2] = oz + (mz + cz)
+            centroids[row, 0], centroids[row, 1], centroids[row, 2] = found[4], found[5], found[6]
+
+
+Geometry = tuple[float, float, float, float, float, float, float]
+"""The area vector of a ring, its area and its centroid."""
+
+
+@inlined
+def _triangle(points: Array, p: int, q: int, r: int) -> Geometry:
+    ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
+    ax, ay, az = points[q, 0] - ox, points[q, 1] - oy, points[q, 2] - oz
+    bx, by, bz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
+    vx, vy, vz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    area = math.sqrt(vx * vx + vy * vy + vz * vz) / 2
+    cx, cy, cz = ox + (ax + bx) / 3, oy + (ay + by) / 3, oz + (az + bz) / 3
+    return vx / 2, vy / 2, vz / 2, area, cx, cy, cz
+
+
+@inlined
+def _size(facing: float, x: float, y: float, z: float) -> float:
+    """The length of a vector, negative where it faces back."""
+    size = math.sqrt(x * x + y * y + z * z)
+    return -size if facing < 0 else size
+
+
+@inlined
+def _quad(points: Array, p: int, q: int, r: int, s: int, eps: float) -> Geometry:
+    # By its diagonals u and v, which are exact where it is folded to nothing, and w, from the
+    # mean half way to the middle of u: four times the triangles of the fan are u x v, and that
+    # more and less 2 u x w and 2 v x w.
+    ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
+    ax, ay, az = points[q, 0] - ox, points[q, 1] - oy, points[q, 2] - oz
+    ux, uy, uz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
+    bx, by, bz = points[s, 0] - ox, points[s, 1] - oy, points[s, 2] - oz
+    vx, vy, vz = (
+        points[s, 0] - points[q, 0],
+        points[s, 1] - points[q, 1],
+        points[s, 2] - points[q, 2],
+    )
+    wx, wy, wz = (ux - ax - bx) / 4, (uy - ay - by) / 4, (uz - az - bz) / 4
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    square = nx * nx + ny * ny + nz * nz
+    twice = math.sqrt(square)
+    reach = abs(wx) + max(abs(ux), abs(vx)) / 2
+    reach = max(reach, abs(wy) + max(abs(uy), abs(vy)) / 2)
+    reach = max(reach, abs(wz) + max(abs(uz), abs(vz)) / 2)
+    area, cx, cy, cz = twice / 2, 0.0, 0.0, 0.0
+    if not twice <= 2 * eps * reach * reach:
+        ex, ey, ez = ux + vx, uy + vy, uz + vz
+        fx, fy, fz = ux - vx, uy - vy, uz - vz
+        gx, gy, gz = 2 * (ey * wz - ez * wy), 2 * (ez * wx - ex * wz), 2 * (ex * wy - ey * wx)
+        hx, hy, hz = 2 * (fy * wz - fz * wy), 2 * (fz * wx - fx * wz), 2 * (fx * wy - fy * wx)
+        first, second = gx * nx + gy * ny + gz * nz, hx * nx + hy * ny + hz * nz
+        area = _size(square + first, nx + gx, ny + gy, nz + gz)
+        area += _size(square - first, nx - gx, ny - gy, nz - gz)
+        area += _size(square + second, nx + hx, ny + hy, nz + hz)
+        area += _size(square - second, nx - hx, ny - hy, nz - hz)
+        area /= 8
+        gx, gy, gz = ny * wz - nz * wy, nz * wx - nx * wz, nx * wy - ny * wx
+        along, beside = gx * ux + gy * uy + gz * uz, gx * vx + gy * vy + gz * vz
+        scale = 1 / (3 * square)
+        cx, cy, cz = along * vx + beside * ux, along * vy + beside * uy, along * vz + beside * uz
+        cx, cy, cz = cx * scale, cy * scale, cz * scale
+    cx, cy, cz = cx + (ax + ux + bx) / 4, cy + (ay + uy + by) / 4, cz + (az + uz + bz) / 4
+    return nx / 2, ny / 2, nz / 2, area, ox + cx, oy + cy, oz + cz
+
+
+@inlined
+def _ring(points: Array, ids: Array, begin: int, end: int, eps: float) -> Geometry:
+    n = end - begin
+    ox = oy = oz = math.nan
+    mx, my, mz = 0.0, 0.0, 0.0
+    if n:
+        p = ids[begin]
+        ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
+        for i in range(begin + 1, end):
+            r = ids[i]
+            mx += points[r, 0] - ox
+            my += points[r, 1] - oy
+            mz += points[r, 2] - oz
+        mx, my, mz = mx / n, my / n, mz / n
+    vx, vy, vz, reach = _area_vector(points, ids, begin, end)
+    size = math.sqrt(vx * vx + vy * vy + vz * vz)
+    area, cx, cy, cz = size, 0.0, 0.0, 0.0
+    if n > 3:
+        area = 0.0
+        p = ids[end - 1]
+        ax, ay, az = points[p, 0] - ox - mx, points[p, 1] - oy - my, points[p, 2] - oz - mz
+        for i in range(begin, end):
+            r = ids[i]
+            bx, by, bz = points[r, 0] - ox - mx, points[r, 1] - oy - my, points[r, 2] - oz - mz
+            tx, ty, tz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+            along = (tx * vx + ty * vy + tz * vz) / 2
+            area += _size(along, tx, ty, tz) / 2
+            cx += along * (ax + bx)
+            cy += along * (ay + by)
+            cz += along * (az + bz)
+            ax, ay, az = bx, by, bz
+        scale = 1 / (3 * size * size)
+        if size <= eps * reach * reach:
+            area, scale = size, 0.0
+        cx, cy, cz = cx * scale, cy * scale, cz * scale
+    return vx, vy, vz, area, ox + (mx + cx), oy + (my + cy), oz + (mz + cz)

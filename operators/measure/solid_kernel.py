@@ -6,6 +6,7 @@ against the other.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -33,14 +34,28 @@ def solid_moments(
     m, k = table.shape
     volume, middle = _answers(m, points, centroids)
     place = {p: i for i, p in enumerate(corners(row, k))}
-    faces = () if row.shape == "tetra" else row.faces
-    sizes = np.array([len(ring) for ring in faces], dtype=np.int64)
-    rings = np.zeros((len(faces), int(sizes.max(initial=0))), dtype=np.int64)
-    for f, ring in enumerate(faces):
-        rings[f, : len(ring)] = [place[p] for p in ring]
-    eps = torch.finfo(points.dtype).eps
+    rings = [[place[p] for p in ring] for ring in row.faces]
     at, ids = array(points.double()), array(table)
-    over_rows(_moments, m, at, ids, rings, sizes, eps, volume, middle)
+    if row.shape == "tetra":
+        over_rows(_tets, m, at, ids, volume, middle)
+    elif max(map(len, rings)) <= 4:
+        # The fan of a triangle is plane wherever it starts: a quad that ends twice in one corner.
+        quads = np.array([(ring + ring[-1:])[:4] for ring in rings], dtype=np.uint32)
+        eps = torch.finfo(points.dtype).eps
+        over_rows(_of_quads, m, at, ids, quads, eps, volume, middle)
+    else:
+        ends = torch.tensor([0, *itertools.accumulate(map(len, rings))])
+        steps = torch.arange(m)[:, None]
+        return _of_rings(
+            points,
+            (torch.arange(m + 1) * k, table.reshape(-1)),
+            (
+                torch.arange(m + 1) * len(rings),
+                torch.cat([(steps * ends[-1] + ends[:-1]).reshape(-1), ends[-1:] * m]),
+                table[:, list(itertools.chain(*rings))].reshape(-1),
+            ),
+            centroids,
+        )
     return torch.from_numpy(volume), torch.from_numpy(middle)
 
 
@@ -53,13 +68,23 @@ def polyhedron_moments(
     cells: Cells, solids: Polyhedra, points: Tensor, centroids: bool
 ) -> tuple[Tensor, Tensor]:
     """As `solid_moments`, of the polyhedra of a mesh."""
-    ends, ids = polyhedron_corners(cells)
-    m = len(ends) - 1
+    rings = (solids.faces, solids.offsets, solids.connectivity)
+    return _of_rings(points, polyhedron_corners(cells), rings, centroids)
+
+
+def _of_rings(
+    points: Tensor,
+    corner: tuple[Tensor, Tensor],
+    rings: tuple[Tensor, Tensor, Tensor],
+    centroids: bool,
+) -> tuple[Tensor, Tensor]:
+    """Of solids whose corners and faces are compressed rows."""
+    m = len(corner[0]) - 1
     volume, middle = _answers(m, points, centroids)
-    faces = (array(solids.faces), array(solids.offsets), array(solids.connectivity))
     eps = torch.finfo(points.dtype).eps
-    corner = (array(points.double()), array(ends), array(ids))
-    over_rows(_polyhedra, m, *corner, *faces, eps, volume, middle)
+    at = (array(points.double()), array(corner[0]), array(corner[1]))
+    faces = (array(rings[0]), array(rings[1]), array(rings[2]))
+    over_rows(_polyhedra, m, *at, *faces, eps, volume, middle)
     return torch.from_numpy(volume), torch.from_numpy(middle)
 
 
@@ -136,79 +161,72 @@ def _polyhedra(
 
 
 @kernel
-def _moments(
+def _tets(lo: int, hi: int, points: Array, table: Array, volume: Array, middle: Array) -> None:
+    for row in range(lo, hi):
+        p, q, r, s = table[row, 0], table[row, 1], table[row, 2], table[row, 3]
+        ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
+        ax, ay, az = points[q, 0] - ox, points[q, 1] - oy, points[q, 2] - oz
+        bx, by, bz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
+        cx, cy, cz = points[s, 0] - ox, points[s, 1] - oy, points[s, 2] - oz
+        x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        volume[row] = (x * cx + y * cy + z * cz) / 6
+        if len(middle):
+            middle[row, 0] = ox + (ax + bx + cx) / 4
+            middle[row, 1] = oy + (ay + by + cy) / 4
+            middle[row, 2] = oz + (az + bz + cz) / 4
+
+
+@kernel
+def _of_quads(
     lo: int,
     hi: int,
     points: Array,
     table: Array,
-    rings: Array,
-    sizes: Array,
+    quads: Array,
     eps: float,
     volume: Array,
     middle: Array,
 ) -> None:
+    # A fan about the mean m of a quad, with the diagonals u and v and w from m half way to the
+    # middle of u, has the volume m . (u x v) / 6, and 24 times its first moment is
+    # 3 m (m . u x v) + (m x w . u) v + (m x w . v) u.
     k = table.shape[1]
     x = np.empty((k, 3))
-    spokes = np.empty((rings.shape[1] + 1, 3))
-    moment = np.empty(3)
-    centre = np.empty(3)
-    mean = np.empty(3)
     for row in range(lo, hi):
-        reach = 0.0
-        for a in range(3):
-            first, total = points[table[row, 0], a], 0.0
+        p = table[row, 0]
+        ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
+        for i in range(k):
+            p = table[row, i]
+            x[i, 0], x[i, 1], x[i, 2] = points[p, 0] - ox, points[p, 1] - oy, points[p, 2] - oz
+        cx, cy, cz, reach = 0.0, 0.0, 0.0, 0.0
+        if len(middle):
             for i in range(k):
-                x[i, a] = points[table[row, i], a] - first
-                total += x[i, a]
+                cx, cy, cz = cx + x[i, 0], cy + x[i, 1], cz + x[i, 2]
+            cx, cy, cz = cx / k, cy / k, cz / k
             for i in range(k):
-                x[i, a] -= total / k
-                reach = max(reach, abs(x[i, a]))
-            centre[a] = first + total / k
-            moment[a] = 0.0
-        whole = 0.0
-        if len(rings) == 0:
-            whole = _part(x[0], x[1], x[2], x[3])
-        for f in range(len(rings)):
-            n = sizes[f]
-            for a in range(3):
-                mean[a] = 0.0
-                for i in range(n):
-                    mean[a] += x[rings[f, i], a] / n
-                for i in range(n):
-                    spokes[i, a] = x[rings[f, i], a] - mean[a]
-                spokes[n, a] = spokes[0, a]
-            cone = 0.0
-            for i in range(n):
-                part = _cone(mean, spokes[i], spokes[i + 1])
-                cone += part
-                for a in range(3):
-                    moment[a] += part * (spokes[i, a] + spokes[i + 1, a]) / 4
-            whole += cone
-            for a in range(3):
-                moment[a] += 0.75 * cone * mean[a]
+                x[i, 0], x[i, 1], x[i, 2] = x[i, 0] - cx, x[i, 1] - cy, x[i, 2] - cz
+                reach = max(reach, abs(x[i, 0]), abs(x[i, 1]), abs(x[i, 2]))
+        whole, sx, sy, sz = 0.0, 0.0, 0.0, 0.0
+        for f in range(len(quads)):
+            a, b, c, d = quads[f, 0], quads[f, 1], quads[f, 2], quads[f, 3]
+            ux, uy, uz = x[c, 0] - x[a, 0], x[c, 1] - x[a, 1], x[c, 2] - x[a, 2]
+            vx, vy, vz = x[d, 0] - x[b, 0], x[d, 1] - x[b, 1], x[d, 2] - x[b, 2]
+            ex, ey, ez = x[a, 0] + x[c, 0], x[a, 1] + x[c, 1], x[a, 2] + x[c, 2]
+            fx, fy, fz = x[b, 0] + x[d, 0], x[b, 1] + x[d, 1], x[b, 2] + x[d, 2]
+            mx, my, mz = ex + fx, ey + fy, ez + fz
+            part = mx * (uy * vz - uz * vy) + my * (uz * vx - ux * vz) + mz * (ux * vy - uy * vx)
+            whole += part
+            if len(middle):
+                wx, wy, wz = ex - fx, ey - fy, ez - fz
+                gx, gy, gz = my * wz - mz * wy, mz * wx - mx * wz, mx * wy - my * wx
+                along, beside = gx * ux + gy * uy + gz * uz, gx * vx + gy * vy + gz * vz
+                sx += 3 * mx * part + along * vx + beside * ux
+                sy += 3 * my * part + along * vy + beside * uy
+                sz += 3 * mz * part + along * vz + beside * uz
+        whole = whole / 24
         volume[row] = whole
         if len(middle):
-            usable = not abs(whole) <= eps * reach**3
-            for a in range(3):
-                apart = moment[a] / whole if usable and len(rings) else 0.0
-                middle[row, a] = centre[a] + apart
-
-
-@kernel
-def _cone(mean: Array, a: Array, b: Array) -> float:
-    """The volume of the tet (origin, mean, mean + a, mean + b)."""
-    x = mean[0] * (a[1] * b[2] - a[2] * b[1])
-    y = mean[1] * (a[2] * b[0] - a[0] * b[2])
-    z = mean[2] * (a[0] * b[1] - a[1] * b[0])
-    volume: float = (x + y + z) / 6
-    return volume
-
-
-@kernel
-def _part(a: Array, b: Array, c: Array, d: Array) -> float:
-    """The volume of a tet."""
-    ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
-    wx, wy, wz = d[0] - a[0], d[1] - a[1], d[2] - a[2]
-    along: float = (uy * vz - uz * vy) * wx + (uz * vx - ux * vz) * wy + (ux * vy - uy * vx) * wz
-    return along / 6
+            scale = 0.0 if abs(whole) <= eps * reach**3 else 1 / (384 * whole)
+            middle[row, 0] = ox + (cx + sx * scale)
+            middle[row, 1] = oy + (cy + sy * scale)
+            middle[row, 2] = oz + (cz + sz * scale)

@@ -11,6 +11,7 @@ import torch
 from tensordict import TensorDict
 from torch import Tensor
 
+import meshkit as mk
 from meshkit import operators as ops
 from meshkit.mesh import Mesh
 from meshkit.operators.measure.face_geometry import face_vectors_and_centroids
@@ -111,3 +112,35 @@ def test_compiled_is_the_same_as_torch(name: str, operator: str) -> None:
                     equal_nan=True,
                     msg=f"{key} {state} {dtype}: {value} {want[key]}",
                 )
+
+
+TANGLED: Final = {
+    "triangle": 3,
+    "quad": 4,
+    "polygon": 5,
+    "tetra": 4,
+    "pyramid": 5,
+    "wedge": 6,
+    "voxel": 8,
+    "hexahedron": 8,
+    "pentagonal_prism": 10,
+    "hexagonal_prism": 12,
+}
+
+
+@pytest.mark.parametrize("plane", [False, True])
+@pytest.mark.parametrize("name", TANGLED)
+def test_cells_of_random_points_are_the_same_too(name: str, plane: bool) -> None:
+    """Warped, re-entrant, crossing themselves, with a point twice, and without any volume."""
+    seeded, k, n = torch.Generator().manual_seed(1), TANGLED[name], 60
+    points = torch.randn(n * k, 3, dtype=torch.float64, generator=seeded)
+    if plane:
+        points[:, 2] = points[:, 0] / 4 - points[:, 1]
+    cells = torch.arange(n * k).reshape(n, k)
+    cells[:9, -1], cells[9:18, 2] = cells[:9, 0], cells[9:18, 1]
+    mesh = mk.make_mesh(points, cells, types=name)
+    followed = mesh.replace(points=points.clone().requires_grad_())
+    size, want = ops.cell_measures(mesh), ops.cell_measures(followed).detach()
+    torch.testing.assert_close(size, want, rtol=1e-12, atol=1e-12)
+    away = ops.cell_centroids(mesh) - ops.cell_centroids(followed).detach()
+    assert float((away * want[:, None]).abs().max()) < 1e-12
