@@ -55,7 +55,7 @@ def take_rows(offsets: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     ([0, 3, 5], [2, 3, 4, 0, 1])
     """
     rows = rows.long()
-    lengths = lengths_of(offsets)[rows]
+    lengths = offsets[rows + 1] - offsets[rows]
     new = offsets_of(lengths)
     shift = offsets[:-1][rows].long() - new[:-1].long()
     total = int(new[-1])

@@ -55,21 +55,22 @@ def filled(
     out = []
     for band in bands(faces.of_cell.offsets):
         jumps, slopes = (_blank(band, wider, c, ids, dtype) for wider, c in enumerate(sizes))
-        good = torch.zeros(len(band.begin), dtype=torch.bool)
-        none = band.begin[:0] if band.rows is None else band.rows
-        where = tuple(map(array, (none, band.begin, band.lengths, faces.of_cell.indices)))
+        lengths = band.lengths
+        good = torch.zeros(len(band), dtype=torch.bool)
+        none = lengths[:0] if band.rows is None else band.rows
+        where = tuple(map(array, (none, band.begin, lengths, faces.of_cell.indices)))
         answers = [array(x) for part in (jumps, slopes) for x in (part.cols, part.coefs)]
         every: list[Any] = [*where, *given, dim, n, *answers, good.numpy()]
-        over_rows(method, len(band.begin), *every)
+        over_rows(method, len(band), *every)
         own = torch.arange(n) if band.rows is None else band.rows
-        held = band.lengths > 0
+        held = lengths > 0
         out.append(Filled(jumps, slopes if sizes[1] else None, own[held], good[held]))
     return out
 
 
 def _blank(band: Band, wider: int, c: int, ids: torch.dtype, dtype: torch.dtype) -> Part:
     """A part of a band for a kernel to fill; no columns where it has no coefficients."""
-    width, m = band.width + wider if c else 0, len(band.begin)
+    width, m = band.width + wider if c else 0, len(band)
     cols = unset(width * m, ids).reshape(width, m)
     return Part(band.rows, cols, unset(width * c * m, dtype).reshape(width, c, m))
 

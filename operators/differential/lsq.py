@@ -8,13 +8,12 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from meshkit import csr
 from meshkit.operators.adjacency.neighbours import Adjacency
 from meshkit.operators.differential.bands import bands
 from meshkit.operators.differential.forms import gradient_form
 from meshkit.operators.differential.least_squares import least_squares
 from meshkit.operators.differential.samples import On, Samples
-from meshkit.operators.differential.sparse_map import Part, SparseMap, ids_dtype
+from meshkit.operators.differential.sparse_map import Part, SparseMap
 from meshkit.operators.differential.wider import first_ring, next_ring, with_more
 
 _WELL: Final[dict[On, float]] = {"cells": 0.2, "points": 0.5}
@@ -49,31 +48,30 @@ def lsq_map(
     if extra is not None:
         positions = torch.cat([positions, extra.positions])
         ring = with_more(ring, extra.row, n + extra.value)
-    ids = ids_dtype(len(positions))
     span, well = where.size.new_zeros(n), _WELL[where.on]
 
     def solved(some: Tensor | None, ring: Adjacency) -> list[Part]:
         """The parts of some rows, whose spans are noted."""
+        nonlocal span
         parts = []
         for band in bands(ring.offsets):
             rows = band.rows
             if some is not None:
                 rows = some if rows is None else some[rows]
-            cols = band.columns(ring.indices, rows, ids)
-            coefs, found = least_squares(
-                positions, rows, cols, where.frame, where.size, power, dtype
+            cols, coefs, found = least_squares(
+                positions, rows, band, ring.indices, where.frame, where.size, power, dtype
             )
-            # A row that this band holds nothing of keeps what another band found.
-            held = band.lengths > 0
+            # The band of all rows comes first: of those that it holds nothing of others tell.
             if rows is None:
-                torch.where(held, found, span, out=span)
+                span = found
             else:
-                span[rows[held]] = found[held]
+                span[rows] = found
             parts.append(Part(rows, cols, coefs))
         return parts
 
     parts = solved(None, ring)
-    some = torch.nonzero((span < well) & (csr.lengths_of(ring.offsets) > 0)).squeeze(1)
+    some = torch.nonzero(span < well).squeeze(1)
+    some = some[ring.offsets[some + 1] > ring.offsets[some]]
     wide = first_ring(where.neighbours, some)
     for _ in range(1, _RINGS):
         if not len(some):

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from meshkit import operators as ops
 from meshkit.mesh import Mesh
+from meshkit.operators.differential.bands import Band
 from meshkit.operators.differential.least_squares import in_torch, least_squares
 from meshkit.operators.differential.mesh_operator import MeshOperator
 from meshkit.operators.differential.sparse_map import SparseMap
@@ -187,9 +188,11 @@ def test_least_squares_in_torch_and_compiled_agree() -> None:
     q = torch.linalg.qr(torch.randn(50, 3, 3, generator=g, dtype=torch.float64))[0]
     for frame in (None, q[:, :2].contiguous(), q[:, :1].contiguous()):
         for rows in (None, torch.arange(50)):
-            given = (positions, rows, cols, frame, size, 1.0, torch.float64)
-            coefs, span = least_squares(*given)
-            other, its_span = in_torch(*given)
+            rest = (frame, size, 1.0, torch.float64)
+            band = Band(rows, torch.arange(0, 301, 6), 6)
+            found, coefs, span = least_squares(positions, rows, band, cols.T.reshape(-1), *rest)
+            assert torch.equal(found, cols.int())
+            other, its_span = in_torch(positions, rows, cols, *rest)
             torch.testing.assert_close(coefs, other, rtol=1e-9, atol=1e-9)
             torch.testing.assert_close(span, its_span, rtol=1e-9, atol=1e-12)
 

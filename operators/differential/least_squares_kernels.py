@@ -1,0 +1,373 @@
+"""The compiled loops of `least_squares`, many rows side by side."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from meshkit.operators.kernels import Array, kernel
+
+BLOCK: Final = 128
+"""Rows at a time: loops over them run side by side, and what lies between stays in the cache."""
+
+FINE, RESTORE, ONE_BY_ONE, NONE = 0, 1, 2, 4
+"""What is left to do for a row: nothing; one correction; all of it, by orthogonal columns; there is
+no answer. Bits, for some rows together."""
+
+
+@kernel
+def solve(
+    lo: int,
+    hi: int,
+    rows: Array,
+    listed: Array,
+    offsets: Array,
+    neighbours: Array,
+    positions: Array,
+    frame: Array,
+    size: Array,
+    power: float,
+    narrow: bool,
+    cols: Array,
+    out: Array,
+    span: Array,
+) -> None:
+    """The rows lo to hi of `least_squares`.
+
+    Args:
+        rows: int64 [m]: their numbers, or empty where they are those of the band.
+        listed, offsets, neighbours: the band's rows, empty for all, and what they hold.
+        positions, frame, size, power: as there; an empty frame for none.
+        narrow: `out` has fewer digits than a well conditioned row loses, and so such rows are not
+            restored.
+        cols, out, span: [width, m], [width, d, m] and [m], to fill.
+    """
+    width, d = cols.shape[0], positions.shape[1]
+    s = frame.shape[1] if len(frame) > 0 else d
+    step = np.zeros((width, 3, BLOCK))  # differences along the directions
+    weight = np.zeros((width, BLOCK))
+    g, made = np.zeros((width, 3, BLOCK)), np.zeros((width, 3, BLOCK))
+    plain, weighted, space = np.zeros((6, BLOCK)), np.zeros((6, BLOCK)), np.zeros((9, BLOCK))
+    whole, state = np.zeros(BLOCK), np.zeros(BLOCK, np.int64)
+    row = np.zeros(BLOCK, np.uint64)
+    for b in range(lo, hi, BLOCK):
+        n = min(BLOCK, hi - b)
+        for r in range(n):
+            row[r] = np.uint64(rows[b + r]) if len(rows) else np.uint64(b + r)
+            whole[r] = abs(size[row[r]])
+        _fill(b, listed, offsets, neighbours, row, cols[:, b : b + n])
+        plain[:] = 0.0
+        weighted[:] = 0.0
+        for k in range(width):
+            if len(frame) > 0:
+                _steps_along(cols[k, b : b + n], row, positions, frame, step[k])
+            else:
+                _steps(cols[k, b : b + n], row, positions, step[k])
+            _weigh(step[k], weight[k], power, n)
+            _add_squares(step[k], weight[k], plain, weighted, n)
+        _spans(plain, whole, s, span[b : b + n])
+        _factor(weighted, s, space, 1e-3 if narrow else 2.0, state, n)
+        left = 0
+        for r in range(n):
+            left |= state[r] if span[b + r] > 0.0 else NONE
+        if left <= RESTORE and s == 3:
+            for k in range(width):
+                if left == FINE:
+                    _substitute(step[k], weight[k], space, out[k, :, b : b + n])
+                else:
+                    _substitute(step[k], weight[k], space, g[k, :, :n])
+            if left == RESTORE:
+                _errors(step, g, state, space, n)
+                for k in range(width):
+                    _correct(g[k], space, out[k, :, b : b + n])
+            continue
+        for k in range(width):
+            _substitute(step[k], weight[k], space, g[k, :, :n])
+        _errors(step, g, state, space, n)
+        for k in range(width):
+            _correct(g[k], space, made[k, :, :n])
+        for r in range(n):
+            good = span[b + r] > 0.0
+            if good and state[r] == ONE_BY_ONE:
+                good = _one_by_one(r, step, weight, made, s)
+            if not good:
+                span[b + r] = 0.0
+                made[:, :, r] = 0.0
+        for k in range(width):
+            if len(frame) > 0:
+                _turn_back(made[k], row, frame, out[k, :, b : b + n])
+            else:
+                for x in range(d):
+                    for r in range(n):
+                        out[k, x, b + r] = made[k, x, r]
+
+
+@kernel
+def _fill(
+    b: int, listed: Array, offsets: Array, neighbours: Array, row: Array, cols: Array
+) -> None:
+    """The neighbours of the rows from b on, and the row itself where there are no more. Where a
+    band of all rows has longer ones, it holds nothing of them."""
+    width, n = cols.shape
+    for r in range(n):
+        place = listed[b + r] if len(listed) else b + r
+        begin = offsets[place]
+        length = offsets[place + 1] - begin
+        if length == width:
+            for k in range(width):
+                cols[k, r] = neighbours[begin + k]
+            continue
+        length = length if length < width else 0
+        for k in range(width):
+            cols[k, r] = neighbours[begin + k] if k < length else np.int64(row[r])
+
+
+@kernel
+def _steps(cols: Array, row: Array, positions: Array, step: Array) -> None:
+    """The differences of places."""
+    if positions.shape[1] == 3:
+        x, y, z = step[0], step[1], step[2]
+        for r in range(len(cols)):
+            a, b = cols[r], row[r]
+            x[r] = positions[a, 0] - positions[b, 0]
+            y[r] = positions[a, 1] - positions[b, 1]
+            z[r] = positions[a, 2] - positions[b, 2]
+        return
+    for x in range(positions.shape[1]):
+        for r in range(len(cols)):
+            step[x, r] = positions[cols[r], x] - positions[row[r], x]
+
+
+@kernel
+def _steps_along(cols: Array, row: Array, positions: Array, frame: Array, step: Array) -> None:
+    """The same along the directions of a frame."""
+    for r in range(len(cols)):
+        for j in range(frame.shape[1]):
+            along = 0.0
+            for x in range(positions.shape[1]):
+                along += frame[row[r], j, x] * (positions[cols[r], x] - positions[row[r], x])
+            # A row without a frame has no step to itself either.
+            step[j, r] = along if cols[r] != row[r] else 0.0
+
+
+@kernel
+def _turn_back(g: Array, row: Array, frame: Array, out: Array) -> None:
+    """From the directions of a frame to coordinates."""
+    for r in range(out.shape[1]):
+        for x in range(out.shape[0]):
+            value = 0.0
+            for j in range(frame.shape[1]):
+                value += g[j, r] * frame[row[r], j, x]
+            out[x, r] = value
+
+
+@kernel
+def _weigh(step: Array, weight: Array, power: float, n: int) -> None:
+    """Squares of weights; neither for neighbours in the same place nor for those without one."""
+    x, y, z = step[0], step[1], step[2]
+    lost = 0
+    for r in range(n):
+        squares = x[r] * x[r] + y[r] * y[r] + z[r] * z[r]
+        placed = squares < np.inf
+        weight[r] = 1 / squares if placed and squares > 0.0 else 0.0
+        lost |= 0 if placed else 1
+    if lost:
+        for r in range(n):
+            if not x[r] * x[r] + y[r] * y[r] + z[r] * z[r] < np.inf:
+                x[r] = y[r] = z[r] = 0.0
+    if power != 1.0:
+        for r in range(n):
+            weight[r] = weight[r] ** power if weight[r] > 0.0 else 0.0
+
+
+@kernel
+def _add_squares(step: Array, weight: Array, plain: Array, weighted: Array, n: int) -> None:
+    """Products of steps, and the same by weights: xx, xy, xz, yy, yz, zz."""
+    x, y, z = step[0], step[1], step[2]
+    xx, xy, xz, yy, yz, zz = plain[0], plain[1], plain[2], plain[3], plain[4], plain[5]
+    for r in range(n):
+        i, j, k = x[r], y[r], z[r]
+        xx[r] += i * i
+        xy[r] += i * j
+        xz[r] += i * k
+        yy[r] += j * j
+        yz[r] += j * k
+        zz[r] += k * k
+    xx, xy, xz = weighted[0], weighted[1], weighted[2]
+    yy, yz, zz = weighted[3], weighted[4], weighted[5]
+    for r in range(n):
+        w, i, j, k = weight[r], x[r], y[r], z[r]
+        xx[r] += w * i * i
+        xy[r] += w * i * j
+        xz[r] += w * i * k
+        yy[r] += w * j * j
+        yz[r] += w * j * k
+        zz[r] += w * k * k
+
+
+@kernel
+def _spans(plain: Array, size: Array, s: int, span: Array) -> None:
+    """The root of the Gram determinant over the size."""
+    for r in range(len(span)):
+        xx, xy, xz = plain[0, r], plain[1, r], plain[2, r]
+        yy, yz, zz = plain[3, r], plain[4, r], plain[5, r]
+        # Of directions, then by lengths: squares of volumes would leave the range of numbers soon.
+        i, j, k = 1 / xx, 1 / yy, 1 / zz
+        p, q, t = xy * i, yz * j, xz * k
+        if s == 1:
+            span[r] = np.sqrt(xx) / size[r]
+        elif s == 2:
+            span[r] = np.sqrt(xx * yy * max(1 - p * xy * j, 0.0)) / size[r]
+        else:
+            shape = 1 + 2 * p * q * t - p * xy * j - q * yz * k - t * xz * i
+            span[r] = np.sqrt(xx * yy * max(shape, 0.0)) * np.sqrt(zz) / size[r]
+
+
+@kernel
+def _factor(weighted: Array, s: int, space: Array, enough: float, state: Array, n: int) -> None:
+    """The normal matrix as L D L^T: what is below the diagonal of L, and one over D.
+
+    `state` is `FINE` where every pivot is more than `enough` of what it was before, `RESTORE`
+    where it is more than 1e-8, and else so badly conditioned that one correction would not restore
+    the digits.
+    """
+    # Directions that there are not stand alone.
+    if s < 3:
+        weighted[5, :n] = 1.0
+    if s < 2:
+        weighted[3, :n] = 1.0
+    for r in range(n):
+        xx, xy, xz = weighted[0, r], weighted[1, r], weighted[2, r]
+        yy, yz, zz = weighted[3, r], weighted[4, r], weighted[5, r]
+        first = 1 / xx
+        p, q = xy * first, xz * first
+        middle = yy - p * xy
+        second = 1 / middle
+        rest = yz - q * xy
+        t = rest * second
+        last = zz - q * xz - t * rest
+        space[0, r], space[1, r], space[2, r] = p, q, t
+        space[3, r], space[4, r], space[5, r] = first, second, 1 / last
+        low = FINE if middle > enough * yy and last > enough * zz else RESTORE
+        state[r] = low if xx > 0.0 and middle > 1e-8 * yy and last > 1e-8 * zz else ONE_BY_ONE
+
+
+@kernel
+def _substitute(step: Array, weight: Array, space: Array, g: Array) -> None:
+    """g = weight x the inverse of the normal matrix x step."""
+    for r in range(g.shape[1]):
+        p, q, t = space[0, r], space[1, r], space[2, r]
+        x = step[0, r]
+        y = step[1, r] - p * x
+        z = space[5, r] * (step[2, r] - q * x - t * y)
+        y = space[4, r] * y - t * z
+        g[0, r] = weight[r] * (space[3, r] * x - p * y - q * z)
+        g[1, r] = weight[r] * y
+        g[2, r] = weight[r] * z
+
+
+@kernel
+def _errors(step: Array, g: Array, state: Array, off: Array, n: int) -> None:
+    """1 - g step, of the rows to restore; `off` is space. (Of directions that there are not, g is
+    0.)"""
+    off[:] = 0.0
+    off[0] = 1.0
+    off[4] = 1.0
+    off[8] = 1.0
+    for k in range(len(g)):
+        x, y, z = step[k, 0], step[k, 1], step[k, 2]
+        u, v, w = g[k, 0], g[k, 1], g[k, 2]
+        for r in range(n):
+            i, j, m = x[r], y[r], z[r]
+            off[0, r] -= u[r] * i
+            off[1, r] -= u[r] * j
+            off[2, r] -= u[r] * m
+            off[3, r] -= v[r] * i
+            off[4, r] -= v[r] * j
+            off[5, r] -= v[r] * m
+            off[6, r] -= w[r] * i
+            off[7, r] -= w[r] * j
+            off[8, r] -= w[r] * m
+    for r in range(n):
+        if state[r] != RESTORE:
+            off[:, r] = 0.0
+
+
+@kernel
+def _correct(g: Array, off: Array, out: Array) -> None:
+    """out = g + off g, after which out x step is 1 to rounding."""
+    x, y, z = g[0], g[1], g[2]
+    for r in range(out.shape[1]):
+        i, j, m = x[r], y[r], z[r]
+        out[0, r] = i + off[0, r] * i + off[1, r] * j + off[2, r] * m
+        out[1, r] = j + off[3, r] * i + off[4, r] * j + off[5, r] * m
+        out[2, r] = m + off[6, r] * i + off[7, r] * j + off[8, r] * m
+
+
+@kernel
+def _one_by_one(r: int, step: Array, weight: Array, g: Array, s: int) -> bool:
+    """g of one row of a block by orthogonal columns, which bear any condition up to the rank;
+    False: there is no such rank."""
+    width = len(step)
+    steps, a, of_row = np.zeros((3, width)), np.zeros((3, width)), np.zeros((3, width))
+    root, triangle = np.zeros(width), np.zeros((3, 3))
+    for k in range(width):
+        root[k] = np.sqrt(weight[k, r])
+        for j in range(s):
+            steps[j, k] = step[k, j, r]
+            a[j, k] = root[k] * steps[j, k]
+    if not _orthogonal(a, triangle, s, width):
+        return False
+    _invert(a, triangle, of_row, root, s, width)
+    for i in range(s):
+        for j in range(s):
+            triangle[i, j] = 1.0 if i == j else 0.0
+            for k in range(width):
+                triangle[i, j] -= of_row[i, k] * steps[j, k]
+    for k in range(width):
+        for i in range(3):
+            g[k, i, r] = of_row[i, k]
+            for j in range(s):
+                if i < s:
+                    g[k, i, r] += triangle[i, j] * of_row[j, k]
+    return True
+
+
+@kernel
+def _orthogonal(a: Array, r: Array, s: int, width: int) -> bool:
+    """Columns made orthonormal in place, r such that q r is what they were; False: dependent."""
+    for j in range(s):
+        before = 0.0
+        for k in range(width):
+            before += a[j, k] * a[j, k]
+        for i in range(j):
+            r[i, j] = 0.0
+            for k in range(width):
+                r[i, j] += a[i, k] * a[j, k]
+            for k in range(width):
+                a[j, k] -= r[i, j] * a[i, k]
+        after = 0.0
+        for k in range(width):
+            after += a[j, k] * a[j, k]
+        if not after > 1e-20 * before:
+            return False
+        r[j, j] = np.sqrt(after)
+        for k in range(width):
+            a[j, k] /= r[j, j]
+    return True
+
+
+@kernel
+def _invert(a: Array, r: Array, g: Array, weight: Array, s: int, width: int) -> None:
+    """g = the inverse of r times the transpose of q, by weights."""
+    for k in range(width):
+        for back in range(s):
+            j = s - 1 - back
+            value = a[j, k]
+            for i in range(j + 1, s):
+                value -= r[j, i] * g[i, k]
+            g[j, k] = value / r[j, j]
+        # g is complete before it is weighted, since the rows above use those below.
+        for j in range(s):
+            g[j, k] *= weight[k]
