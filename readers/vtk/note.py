@@ -16,16 +16,18 @@ from meshkit.errors import MeshError, ReadError
 from meshkit.fields import as_bits, decode_texts, leaves
 from meshkit.info import FieldInfo
 from meshkit.mesh import Mesh
+from meshkit.operators.soundness.structure import need_structure
 from meshkit.readers.vtk.arrays import ROLES, VtkArray, VtkData, json_array, json_of, tensor_of
 from meshkit.readers.vtk.foreign import field_of
+from meshkit.readers.vtk.seals import need_seals, same_cells, sealed, sums
 from meshkit.report import Ledger
 from meshkit.view import mesh_of, parts_of, plain_name
 
 DEGREES: Final = "HigherOrderDegrees"
 MARKER: Final = "meshkit_format"
 _PREFIX: Final = "meshkit_"
-_VERSION: Final = 1
-_WINDOW: Final = 1 << 14
+_VERSION: Final = 2
+_UNSEALED: Final = 1  # the version before, whose notes have no checksums of their own
 _HOMES: Final = ("point_data", "cell_data", "global_data")
 
 # VTK has these numbers from torch as they are; the rest goes in a wider or split form.
@@ -83,7 +85,7 @@ def from_mesh(mesh: Mesh, ledger: Ledger) -> VtkData:
         "arrays": table,
         "cells": cell_table,
         "points": [mesh.points.shape[1], _dtype_name(mesh.points.dtype)],
-        "cells_crc32c": _topology_sum(data),
+        **sums(data, cell_table, riders),
     }
     data.point_arrays |= homes["point_data"]
     data.cell_arrays |= homes["cell_data"]
@@ -93,7 +95,7 @@ def from_mesh(mesh: Mesh, ledger: Ledger) -> VtkData:
         data.field_arrays["TimeValue"] = VtkArray(np.array([[mesh.info.time]]))
         table.append({"home": "global_data", "name": "TimeValue", "path": None})
     try:
-        data.field_arrays[MARKER] = json_array(note)
+        data.field_arrays[MARKER] = json_array(sealed(note))
     except (TypeError, ValueError, RecursionError) as why:
         raise MeshError(f"info or a region holds what JSON cannot: {why}") from None
     data.grid = mesh.info.grid
@@ -265,24 +267,12 @@ def _in_vtk_types(
     return types, new, connectivity[places]
 
 
-def _topology_sum(data: VtkData) -> int:
-    """A checksum (CRC-32C) of the cells as int64: has another program changed them since?"""
-    import google_crc32c
-
-    total = 0
-    for array in (data.types, data.offsets, data.connectivity):
-        for at in range(0, len(array), _WINDOW):  # what fits in the cache is looked at twice
-            wide = array[at : at + _WINDOW].astype("<i8")
-            total = google_crc32c.extend(total, wide.tobytes())
-    return int(total)
-
-
 def mesh_of_ours(data: VtkData, note: VtkArray, path: Path, ledger: Ledger) -> Mesh | None:
     """The mesh that meshkit wrote; None where another program has changed its cells since."""
     try:
         said = json_of(note)
         version = said["version"]
-        if version != _VERSION:
+        if version not in (_VERSION, _UNSEALED):
             raise ReadError(
                 path,
                 f"written by a newer meshkit (version {version} of its arrays)",
@@ -290,7 +280,9 @@ def mesh_of_ours(data: VtkData, note: VtkArray, path: Path, ledger: Ledger) -> M
                 expected=f"version {_VERSION}",
                 hint="update meshkit",
             )
-        if said["cells_crc32c"] != _topology_sum(data):
+        if version != _UNSEALED:
+            need_seals(data, said)
+        if not same_cells(data, said):
             mine = [k for k in data.field_arrays if k.startswith(_PREFIX)]
             ledger.dropped(
                 "regions",
@@ -302,6 +294,8 @@ def mesh_of_ours(data: VtkData, note: VtkArray, path: Path, ledger: Ledger) -> M
                 del data.field_arrays[name]
             return None
         mesh = _restored(data, said)
+        if version == _UNSEALED:
+            need_structure(mesh)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError) as why:
         raise ReadError(
             path, f"meshkit's own arrays are damaged: {why}", place=f"field array {MARKER!r}"

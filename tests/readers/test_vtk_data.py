@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import torch
 from hypothesis import given
 
 from meshkit import Cells, FieldInfo, Mesh, MeshInfo, ReadError, Region, make_mesh
+from meshkit.cells import Polyhedra
+from meshkit.faces import Faces
 from meshkit.operators import cell_measures
 from meshkit.readers.vtk import (
     MARKER,
@@ -21,6 +24,7 @@ from meshkit.readers.vtk import (
     json_of,
     to_mesh,
 )
+from meshkit.readers.vtk.seals import sealed
 from meshkit.report import Ledger
 from tests.meshes import differences, hanging_polyhedron, one_of_each, random_meshes, tetrahedron
 
@@ -134,8 +138,81 @@ def test_cells_changed_since_meshkit_wrote_them_lose_what_named_them() -> None:
 def test_a_damaged_note_is_refused(change: dict[str, Any], message: str) -> None:
     data = from_mesh(tetrahedron(), Ledger())
     note = json_of(data.field_arrays[MARKER])
-    data.field_arrays[MARKER] = json_array(note | change)
+    data.field_arrays[MARKER] = json_array(sealed(note | change))
     with pytest.raises(ReadError, match=message):
+        back(data)
+    data.field_arrays[MARKER] = json_array(note | {"points": [2, "float64"]})
+    with pytest.raises(ReadError, match="damaged: the note is not as it was written"):
+        back(data)
+
+
+def numbers(array: VtkArray) -> np.ndarray[Any, Any]:
+    assert isinstance(array.values, np.ndarray)
+    return array.values
+
+
+def curved() -> Mesh:
+    """A solid of 14 points and one of 10, a polyhedron, a curved quad of its degrees."""
+    points = torch.arange(90.0).reshape(30, 3) ** 1.5
+    cells = Cells(
+        torch.tensor([200, 24, 42, 70], dtype=torch.uint8),
+        torch.tensor([0, 14, 24, 28, 34]),
+        torch.tensor([*range(14), *range(10), 0, 1, 2, 3, *range(6)]),
+        Polyhedra(
+            torch.tensor([0, 4]),
+            torch.tensor([0, 3, 6, 9, 12]),
+            torch.tensor([0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2]),
+        ),
+        torch.tensor([[0] * 3, [0] * 3, [0] * 3, [2, 1, 1]], dtype=torch.uint8),
+    )
+    faces = Faces(
+        torch.tensor([0, 3]), torch.tensor([0, 1, 2]), torch.tensor([2]), torch.tensor([-1])
+    )
+    return make_mesh(points, cells).replace(
+        faces=faces,
+        regions=[
+            Region("r", "cell", [1, 2]),
+            Region("s", "side", [[0, 1]], flip=torch.tensor([True])),
+        ],
+    )
+
+
+def test_no_change_of_what_ours_says_goes_unseen() -> None:
+    """Every whole number of our own is changed in turn: refused, or read like anyone's."""
+    whole = from_mesh(curved(), Ledger())
+    assert differences(curved(), back(deepcopy(whole))) == []
+    own = [name for name in whole.field_arrays if name.startswith("meshkit_") and name != MARKER]
+    assert {"meshkit_cells/offsets", "meshkit_faces/owner", "meshkit_regions/1/ids"} < {*own}
+    for name in own:
+        for at in range(len(numbers(whole.field_arrays[name]))):
+            data = deepcopy(whole)
+            numbers(data.field_arrays[name])[at] ^= 1
+            with pytest.raises(ReadError, match="the ids of regions, faces or cells are not as"):
+                back(data)
+    for part in (0, 1, 2):
+        data = deepcopy(whole)
+        assert data.polyhedra is not None
+        data.polyhedra[part][1] ^= 1
+        try:
+            mesh = back(data)
+        except ReadError:
+            continue
+        assert len(mesh.regions) == 0
+    data = deepcopy(whole)
+    numbers(data.cell_arrays["HigherOrderDegrees"])[3] = [1, 2, 1]
+    assert len(back(data).regions) == 0
+
+
+def test_notes_without_seals_are_held_to_what_is_there() -> None:
+    """The first version of the note had a checksum of the cells alone."""
+    data = from_mesh(curved(), Ledger())
+    note = json_of(data.field_arrays[MARKER])
+    for key in ("crc32c", "more_crc32c", "ids", "ids_crc32c"):
+        del note[key]
+    data.field_arrays[MARKER] = json_array(note | {"version": 1})
+    assert differences(curved(), back(deepcopy(data))) == []
+    numbers(data.field_arrays["meshkit_regions/0/ids"])[0] = 4
+    with pytest.raises(ReadError, match=r"own arrays are damaged: region 'r': expected cells"):
         back(data)
 
 
