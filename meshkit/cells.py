@@ -308,15 +308,20 @@ class Cells(_Topology):
 
     def take(self, ids: Tensor) -> Cells:
         """The cells at these ids, in that order; points keep their ids."""
-        offsets, places = csr.take_rows(self.offsets, ids)
-        types = self.types[ids]
-        polyhedra = self.polyhedra
+        types, polyhedra = self.types[ids], self.polyhedra
+        if self.uniform is not None and polyhedra is None and len(self.blocks) == 1:
+            table = self.blocks[0].connectivity[ids.long()]
+            ends = torch.arange(len(ids) + 1, dtype=self.offsets.dtype, device=ids.device)
+            offsets, connectivity = ends * table.shape[1], table.reshape(-1)
+        else:
+            offsets, places = csr.take_rows(self.offsets, ids)
+            connectivity = self.connectivity[places]
         if polyhedra is not None:
             order = torch.cumsum((self.types == POLYHEDRON).long(), 0) - 1
             polyhedra = polyhedra.take(order[ids[types == POLYHEDRON]])
             polyhedra = polyhedra if len(polyhedra) else None
         degrees = None if self.degrees is None else self.degrees[ids]
-        return Cells(types, offsets, self.connectivity[places], polyhedra, degrees)
+        return Cells(types, offsets, connectivity, polyhedra, degrees)
 
     def apply(self, change: Callable[[Tensor], Tensor]) -> Cells:
         """Each tensor changed, for example moved to a device."""

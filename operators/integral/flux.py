@@ -9,6 +9,7 @@ from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import faces, need_face_ids
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.integral.flux_kernel import flux_of_cells
+from meshkit.operators.integral.patch_kernel import flux_of_rings
 from meshkit.operators.integral.patches import (
     Patch,
     all_faces,
@@ -20,7 +21,8 @@ from meshkit.operators.integral.patches import (
 from meshkit.operators.integral.summation import narrow_dtype, total, wide
 from meshkit.operators.integral.values import On, found_region, need_values
 from meshkit.operators.integral.weights import cell_share
-from meshkit.operators.measure.coordinates import in_space, plain
+from meshkit.operators.measure.coordinates import dot, in_space, plain
+from meshkit.operators.measure.ring_kernel import ring_geometry
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.regions import Region
 
@@ -88,6 +90,8 @@ def through(mesh: Mesh, vectors: Tensor, on: On, patch: Patch) -> Tensor:
     if on == "faces":
         need_faces(patch)
     share = cell_share(mesh, points, patch) if on == "cells" else None
+    if d == 3 and patch.compiled(points, vectors):
+        return _compiled(points, vectors, on, patch, share)
     for part in pieces(patch, points):
         normal = part.vectors[..., :d]
         if on == "points":
@@ -100,15 +104,31 @@ def through(mesh: Mesh, vectors: Tensor, on: On, patch: Patch) -> Tensor:
     return out
 
 
-def on_patch(values: Tensor, on: On, patch: Patch, share: Tensor | None, rows: Tensor) -> Tensor:
-    """float64 [m, ...]: values on cells or faces, at some rows of a patch."""
+def _compiled(
+    points: Tensor, vectors: Tensor, on: On, patch: Patch, share: Tensor | None
+) -> Tensor:
+    rings = patch.offsets, patch.connectivity
+    if on == "points":
+        at = wide(vectors).reshape(len(vectors), -1, 3)
+        out = flux_of_rings(points, at, *rings) * patch.signs[:, None]
+        return out.reshape(len(patch), *vectors.shape[1:-1])
+    normal = ring_geometry(points, *rings, "vectors")["vectors"] * patch.signs[:, None]
+    at = on_patch(vectors, on, patch, share, None)
+    return dot(at, _beside(normal, at))
+
+
+def on_patch(
+    values: Tensor, on: On, patch: Patch, share: Tensor | None, rows: Tensor | None
+) -> Tensor:
+    """float64 [m, ...]: values on cells or faces, at some rows of a patch (None: all)."""
+    at = slice(None) if rows is None else rows
     if on == "faces":
-        return wide(values[patch.face[rows]])
-    own = wide(values[patch.cell[rows]])
-    other = patch.other[rows]
+        return wide(values[patch.face[at]])
+    own = wide(values[patch.cell[at]])
+    other = patch.other[at]
     if share is None or not bool((other >= 0).any()):
         return own
-    part = share[rows].reshape(-1, *([1] * (own.ndim - 1)))
+    part = share[at].reshape(-1, *([1] * (own.ndim - 1)))
     across = wide(values[other.clamp(min=0)])
     both = part * own + (1 - part) * across
     return torch.where((other >= 0).reshape(part.shape), both, own)

@@ -12,6 +12,7 @@ from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.integral.flux import on_patch
+from meshkit.operators.integral.patch_kernel import force_on_rings
 from meshkit.operators.integral.patches import (
     Patch,
     Pieces,
@@ -106,6 +107,10 @@ def force(
     if on == "faces":
         need_faces(patch)
     share = cell_share(mesh, points, patch) if on == "cells" else None
+    dtype = narrow_dtype(pressure, mesh.points)
+    if d == 3 and patch.compiled(points, pressure, *([] if shear is None else [shear])):
+        both = _compiled(points, patch, on, share, (pressure, shear), (normals, shear_on)).to(dtype)
+        return both[..., :3], both[..., 3:]
     forces, moments = [], []
     for part in pieces(patch, points):
         values = _Values(patch, part, on, share)
@@ -118,9 +123,37 @@ def force(
     if not forces:
         zero = wide(pressure[:0]).sum(0)[..., None].expand(*pressure.shape[1:], 3)
         forces, moments = [zero], [zero]
-    dtype = narrow_dtype(pressure, mesh.points)
     whole, moment = (total(torch.stack(x)).to(dtype) for x in (forces, moments))
     return whole[..., :d], moment if d == 3 else moment[..., 2]
+
+
+def _compiled(
+    points: Tensor,
+    patch: Patch,
+    on: On,
+    share: Tensor | None,
+    values: tuple[Tensor, Tensor | None],
+    signs: tuple[Normals, ShearOn | None],
+) -> Tensor:
+    """float64 [..., 6]: the force and the moment."""
+
+    def on_rings(found: Tensor) -> Tensor:
+        return wide(found) if on == "points" else on_patch(found, on, patch, share, None)
+
+    pressure, shear = values
+    p, t = on_rings(pressure), None
+    if shear is not None and signs[1] is not None:
+        t = on_rings(shear).reshape(len(p), -1, 3) * _SIGN[signs[1]]
+    found = force_on_rings(
+        points,
+        patch.offsets,
+        patch.connectivity,
+        patch.signs * _SIGN[signs[0]],
+        p.reshape(len(p), -1),
+        t,
+        on == "points",
+    )
+    return found.reshape(*pressure.shape[1:], 6)
 
 
 def _centre(about: object, d: int) -> Tensor:

@@ -9,17 +9,30 @@ import torch
 from torch import Tensor
 
 from meshkit import csr
+from meshkit.cells import Cells
 from meshkit.errors import MeshError
+from meshkit.faces import Faces
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.attached import attached_faces
 from meshkit.operators.adjacency.faces import face_table, faces
-from meshkit.operators.adjacency.sides import sides
+from meshkit.operators.adjacency.sides import Sides, sides
 from meshkit.operators.adjacency.templates import corners, need_size
 from meshkit.operators.adjacency.vertex_sets import tables
-from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over
+from meshkit.operators.integral.patch_kernel import taken_rings
+from meshkit.operators.integral.values import distinct_rows
+from meshkit.operators.measure.coordinates import (
+    cross,
+    dot,
+    extent,
+    in_space,
+    length,
+    matters,
+    over,
+    plain,
+)
 from meshkit.operators.measure.face_geometry import curve_ends
 from meshkit.operators.measure.fan import area_vector, triangles
-from meshkit.operators.measure.rings import AT_ONCE, surface_rings
+from meshkit.operators.measure.rings import AT_ONCE, ring_table, surface_rings
 from meshkit.operators.measure.surface_normals import surface_normals
 from meshkit.regions import Region
 
@@ -42,6 +55,16 @@ class Patch:
 
     def __len__(self) -> int:
         return len(self.cell)
+
+    def compiled(self, *followed: Tensor) -> bool:
+        """Whether kernels may work on it: rings on the CPU, and nobody follows points or values."""
+        real = not any(x.is_complex() for x in followed)
+        return self.across is None and real and all(map(plain, followed))
+
+    @property
+    def signs(self) -> Tensor:
+        """float64 [n]: -1 where the normal is turned round."""
+        return torch.where(self.flip, -1.0, 1.0).double()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +94,7 @@ def pieces(patch: Patch, points: Tensor) -> Iterator[Pieces]:
         patch: any.
         points: float64 [n_points, 3].
     """
-    sign = torch.where(patch.flip, -1.0, 1.0).to(points.dtype)
+    sign = patch.signs.to(points.dtype)
     for rows, ring in tables(patch.offsets, patch.connectivity):
         for some, ids in zip(torch.split(rows, AT_ONCE), torch.split(ring, AT_ONCE), strict=True):
             x = points[ids]
@@ -83,20 +106,22 @@ def pieces(patch: Patch, points: Tensor) -> Iterator[Pieces]:
 def _vectors(x: Tensor, across: Tensor | None) -> tuple[Tensor, Tensor]:
     """Area vectors [m, p, 3] and sizes [m, p] of the pieces of rings [m, k, 3]."""
     k = x.shape[1]
-    if k == 1:
-        return (torch.zeros_like(x) if across is None else across[:, None]), torch.ones_like(
-            x[..., 0]
-        )
-    if k == 2:
+    if k < 3 and across is None:  # a polygon without an area
+        return torch.zeros_like(x[:, :1]), torch.zeros_like(x[:, :1, 0])
+    if k == 1 and across is not None:
+        return across[:, None], torch.ones_like(x[..., 0])
+    if k == 2 and across is not None:
         edge = x[:, 1] - x[:, 0]
-        vector = torch.zeros_like(edge) if across is None else cross(edge, across)
-        return vector[:, None], length(edge)[:, None]
+        return cross(edge, across)[:, None], length(edge)[:, None]
     if k == 3:
         vector = area_vector(x)[:, None]
         return vector, length(vector)
     parts = triangles(x - x.mean(1, keepdim=True))
-    facing = dot(parts.detach(), area_vector(x.detach())[:, None])
-    return parts, length(parts) * torch.where(facing < 0, -1.0, 1.0).to(x.dtype)
+    whole = area_vector(x.detach())
+    facing = torch.where(dot(parts.detach(), whole[:, None]) < 0, -1.0, 1.0).to(x.dtype)
+    spokes = x.detach() - x.detach()[:, :1]
+    usable = matters(length(whole), extent(spokes), 2)
+    return parts, torch.where(usable[:, None], length(parts) * facing, 0.0)
 
 
 def all_faces(mesh: Mesh) -> Patch:
@@ -153,13 +178,8 @@ def need_faces(patch: Patch) -> None:
 
 def _once(ids: Tensor, flip: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """Ids without repeats; of repeats the flip of the first."""
-    unique, at = torch.unique(ids, dim=0, return_inverse=True)
-    if flip is None or len(unique) == 0:
-        return unique, flip
-    order = torch.arange(len(at), device=at.device)
-    first = order.new_zeros(len(unique))
-    first = first.scatter_reduce(0, at, order, "amin", include_self=False)
-    return unique, flip[first]
+    unique, first = distinct_rows(ids)
+    return unique, flip if flip is None or first is None else flip[first]
 
 
 def _flip(flip: Tensor | None, like: Tensor) -> Tensor:
@@ -180,9 +200,15 @@ def of_faces(mesh: Mesh, ids: Tensor, flip: Tensor | None) -> Patch:
             face = int(ids[torch.nonzero(side < 0)[0]])
             raise MeshError(f"faces: face {face} is no side of its owner")
         return _of_table(mesh, side, owner, other, ids, flip)
-    offsets, places = csr.take_rows(table.offsets.long(), ids)
-    rings = table.connectivity.long()[places]
-    return Patch(offsets, rings, owner, other, ids, _flip(flip, ids))
+    return Patch(*_rings(table, ids), owner, other, ids, _flip(flip, ids))
+
+
+def _rings(table: Faces | Sides | Cells, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """int64: the offsets and points of some rings."""
+    if rows.device.type == "cpu":
+        return taken_rings(table.offsets, table.connectivity, rows)
+    offsets, places = csr.take_rows(table.offsets.long(), rows)
+    return offsets, table.connectivity.long()[places]
 
 
 def of_sides(mesh: Mesh, region: Region, pairs: Tensor, flip: Tensor | None) -> Patch:
@@ -213,9 +239,7 @@ def _of_table(
     mesh: Mesh, side: Tensor, cell: Tensor, other: Tensor, face: Tensor, flip: Tensor | None
 ) -> Patch:
     """Sides by their row in the table of all sides."""
-    table = sides(mesh.cells)
-    offsets, places = csr.take_rows(table.offsets, side)
-    rings = table.connectivity.long()[places]
+    offsets, rings = _rings(sides(mesh.cells), side)
     across = None
     if mesh.dim == 2:
         across = surface_normals(mesh, in_space(mesh.points).double(), 0.0)[cell]
@@ -270,6 +294,12 @@ def _of_cells(mesh: Mesh, ids: Tensor, flip: Tensor | None, name: str = "") -> P
 
 def _own_rings(mesh: Mesh, ids: Tensor, turned: Tensor) -> Patch:
     """The cells as they are; a strip as its triangles, a polyline as its segments."""
+    if mesh.points.shape[1] == 3 and mesh.dim == 2:
+        whole = ring_table(mesh.cells)
+        if whole.cell is None:  # every ring is a cell
+            none = torch.full_like(ids, -1)
+            offsets, points = _rings(mesh.cells, ids)
+            return Patch(offsets, points, ids, none, none, turned[ids])
     part = mesh.cells.take(ids)
     rings: list[tuple[Tensor, Tensor]] = [(ids[:0], ids.new_zeros(0, 1))]
     if mesh.points.shape[1] == 3:

@@ -18,6 +18,9 @@ from meshkit.regions import Region, Regions
 On = Literal["points", "cells", "faces"]
 _ON: Final = ("points", "cells", "faces")
 
+_SPARSE: Final = 64
+"""How many times more numbers than ids there may be for a mark at each to be worth it."""
+
 
 def n_rows(mesh: Mesh, on: On) -> int:
     """How many points, cells or faces there are.
@@ -66,6 +69,39 @@ def found_region(mesh: Mesh, region: str | Region) -> Region:
 
 
 def distinct(ids: Tensor) -> Tensor:
-    """int64: the ids of a region, each once, ascending; pairs [n, 2] by row."""
-    unique: Tensor = torch.unique(ids.long(), dim=0)
-    return unique
+    """int64: the ids of a region, or pairs [n, 2], each once."""
+    return distinct_rows(ids)[0]
+
+
+def distinct_rows(ids: Tensor) -> tuple[Tensor, Tensor | None]:
+    """As `distinct`, and where each came first, int64; None where nothing came twice.
+
+    In their own order where nothing came twice, else ascending.
+    """
+    ids = ids.long()
+    keys = ids if ids.ndim == 1 else _keys(*ids.unbind(1))
+    if _no_repeats(keys):
+        return ids, None
+    order = torch.argsort(keys, stable=True)
+    new = torch.ones_like(order, dtype=torch.bool)
+    new[1:] = keys[order].diff() > 0
+    first = order[new]
+    return ids[first], first
+
+
+def _keys(a: Tensor, b: Tensor) -> Tensor:
+    """int64 [n]: one number for each pair of ids that are not negative."""
+    if len(b) and int(b.max()) >= 1 << 31:  # no id of a mesh, and the product could overflow
+        b = torch.unique(b, return_inverse=True)[1]
+    return a * (b.max() + 1) + b if len(b) else a
+
+
+def _no_repeats(keys: Tensor) -> bool:
+    """Whether all of these are different, told without sorting where they are few or ascend."""
+    if bool((keys.diff() > 0).all()):
+        return True
+    if int(keys.max()) > _SPARSE * len(keys):
+        return False  # perhaps; who asks will sort them
+    seen = torch.zeros(int(keys.max()) + 1, dtype=torch.bool, device=keys.device)
+    seen[keys] = True
+    return int(seen.sum()) == len(keys)

@@ -11,12 +11,14 @@ from meshkit.cells import brief, need_ids
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
+from meshkit.operators.integral.patch_kernel import corner_weights, shares
 from meshkit.operators.integral.patches import Patch, all_faces, need_faces, patch_of, pieces
 from meshkit.operators.integral.values import On, distinct, found_region, n_rows
 from meshkit.operators.measure.cell_centroids import cell_centroids
 from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.operators.measure.coordinates import dot, in_space, length, over
 from meshkit.operators.measure.part import bare, top_cells
+from meshkit.operators.measure.ring_kernel import ring_geometry
 from meshkit.operators.measure.shares import point_shares
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.regions import Region
@@ -154,6 +156,8 @@ def _of_patch(mesh: Mesh, points: Tensor, on: On, region: Region) -> Weights:
 
 def _sizes(patch: Patch, points: Tensor) -> Tensor:
     """[n]: the area or length of each row of a patch; 1 for an end."""
+    if patch.compiled(points):
+        return ring_geometry(points, patch.offsets, patch.connectivity, "areas")["areas"]
     out = points.new_zeros(len(patch))
     for part in pieces(patch, points):
         out = out.index_copy(0, part.rows, part.sizes.sum(1))
@@ -161,6 +165,8 @@ def _sizes(patch: Patch, points: Tensor) -> Tensor:
 
 
 def _corner_weights(patch: Patch, points: Tensor) -> Weights:
+    if patch.compiled(points):
+        return patch.connectivity, corner_weights(points, patch.offsets, patch.connectivity)
     rows, weights = [patch.face[:0]], [points.new_zeros(0)]
     for part in pieces(patch, points):
         rows.append(part.points.reshape(-1))
@@ -187,6 +193,9 @@ def cell_share(mesh: Mesh, points: Tensor, patch: Patch) -> Tensor:
     if not bool(inner.any()):
         return points.new_ones(len(patch))
     centres = in_space(cell_centroids(mesh.replace(points=points[:, : mesh.points.shape[1]])))
+    if patch.compiled(points):
+        rings = (points, patch.offsets, patch.connectivity)
+        return shares(*rings, centres, patch.cell, patch.other)
     middle, normal = points.new_zeros(len(patch), 3), points.new_zeros(len(patch), 3)
     for part in pieces(patch, points):
         middle = middle.index_copy(0, part.rows, part.at.mean((1, 2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
@@ -14,8 +15,11 @@ from torch import Tensor
 import meshkit as mk
 from meshkit import operators as ops
 from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.faces import face_table
+from meshkit.operators.integral.values import On
 from meshkit.operators.measure.face_geometry import face_vectors_and_centroids
 from meshkit.operators.quality.metrics import METRICS
+from meshkit.regions import Region
 from tests import meshes
 from tests.operators.cells_for_tests import linear_cells
 from tests.operators.kinds import KINDS
@@ -43,6 +47,43 @@ def _inverse(found: TensorDict) -> dict[str, Tensor]:
     }
 
 
+def _waves(*shape: int) -> Tensor:
+    return torch.arange(math.prod(shape), dtype=torch.float64).sin().reshape(shape)
+
+
+def _some_sides(mesh: Mesh) -> Region:
+    """Every other face, in no order, one twice, some turned round."""
+    table = face_table(mesh)
+    side = table.owner_side[::2].flip(0)
+    pairs = torch.stack([table.sides.cell[side], table.sides.local(side)], 1)
+    pairs = torch.cat([pairs, pairs[:1]])
+    return Region("some", "side", pairs, flip=torch.arange(len(pairs)) % 3 == 0)
+
+
+def _forces(mesh: Mesh) -> dict[str, Tensor]:
+    d = mesh.points.shape[1]
+    out: dict[str, Tensor] = {}
+    sizes: dict[On, int] = {"points": mesh.n_points, "cells": mesh.n_cells}
+    for on, n in sizes.items():
+        loads, about = (_waves(n, 2), _waves(n, 2, d)), torch.arange(d)
+        both = ops.force(mesh, *loads, on=on, about=about, shear_on="fluid")
+        out |= {f"{on} {i}": x for i, x in enumerate(both)}
+        out[f"{on} p"] = ops.force(mesh, loads[0][:, 0], on=on, region=_some_sides(mesh))[1]
+    return out
+
+
+def _through(mesh: Mesh) -> dict[str, Tensor]:
+    d, some = mesh.points.shape[1], _some_sides(mesh)
+    n_faces = len(ops.faces(mesh))
+    sizes: dict[On, int] = {"points": mesh.n_points, "cells": mesh.n_cells, "faces": n_faces}
+    out = {}
+    for on, n in sizes.items():
+        out[f"{on} cells"] = ops.flux(mesh, _waves(n, 2, d), on=on)
+        out[f"{on} flux"] = ops.flux(mesh, _waves(n, d), on=on, region=some)
+        out[f"{on} sum"] = ops.integrate(mesh, _waves(n, 2), on=on, region=some)
+    return out
+
+
 Operator = Callable[[Mesh], Mapping[str, Tensor]]
 
 OPERATORS: Final[dict[str, tuple[tuple[int, ...], Operator]]] = {
@@ -59,6 +100,8 @@ OPERATORS: Final[dict[str, tuple[tuple[int, ...], Operator]]] = {
     "mean": ((2,), lambda m: {"h": ops.mean_curvature(m)}),
     "dual": ((1, 2, 3), lambda m: {"d": ops.dual_measures(m)}),
     "flux": ((3,), lambda m: {"f": ops.flux(m, m.points.detach().sin(), on="points")}),
+    "forces": ((2, 3), _forces),
+    "through": ((2, 3), _through),
     "weights": ((1, 2, 3), lambda m: {"w": ops.integration_weights(m, on="points")}),
 }
 """On meshes of which dimensions, and what is compared."""
