@@ -60,28 +60,49 @@ def finite(x: Tensor) -> Tensor:
     return (x.float() if x.is_floating_point() and x.dtype not in _PLAIN else x).isfinite()
 
 
-def leaves(fields: TensorDictBase) -> Iterator[tuple[Path, Tensor]]:
-    """Each field with its path, nested ones included, in their order."""
+def leaves(fields: TensorDictBase, above: Path = ()) -> Iterator[tuple[Path, Tensor]]:
+    """Each field with its path below `above`, nested ones included, in their order."""
     for name, value in fields.items():
         if isinstance(value, TensorDictBase):
-            for path, leaf in leaves(value):
-                yield (name, *path), leaf
+            yield from leaves(value, (*above, name))
         else:
-            yield (name,), cast(Tensor, value)
+            yield (*above, name), cast(Tensor, value)
+
+
+def empty_groups(fields: TensorDictBase) -> list[tuple[Path, int]]:
+    """Each nested group that holds nothing, and how many fields stand before it."""
+    found: list[tuple[Path, int]] = []
+    before = 0
+
+    def walk(part: TensorDictBase, path: Path) -> None:
+        nonlocal before
+        for name, value in part.items():
+            if not isinstance(value, TensorDictBase):
+                before += 1
+            elif len(value.keys()) == 0:
+                found.append(((*path, name), before))
+            else:
+                walk(value, (*path, name))
+
+    walk(fields, ())
+    return found
 
 
 def nested(flat: Mapping[Path, Any]) -> dict[str, Any]:
-    """Nested dicts from paths.
+    """Nested dicts from paths; None stands for a group that may hold nothing.
 
-    >>> nested({("flow", "p"): 1, ("T",): 2})
-    {'flow': {'p': 1}, 'T': 2}
+    >>> nested({("flow", "p"): 1, ("T",): 2, ("rest",): None})
+    {'flow': {'p': 1}, 'T': 2, 'rest': {}}
     """
     out: dict[str, Any] = {}
     for path, x in flat.items():
         at = out
         for name in path[:-1]:
             at = at.setdefault(name, {})
-        at[path[-1]] = x
+        if x is None:
+            at.setdefault(path[-1], {})
+        else:
+            at[path[-1]] = x
     return out
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from meshkit.cells import Cells, Polyhedra
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
-from meshkit.fields import Path, as_bits, leaves, nested
+from meshkit.fields import Path, as_bits, empty_groups, leaves, nested
 from meshkit.info import MeshInfo
 from meshkit.mesh import DATA, Mesh
 from meshkit.regions import Region, Regions
@@ -80,7 +80,11 @@ def from_tensordict(tensors: TensorDictBase) -> Mesh:
 
 
 def parts_of(mesh: Mesh) -> tuple[dict[Path, Tensor], dict[str, Any]]:
-    """Every tensor of a mesh by a path of safe names, and everything else as JSON can say it."""
+    """Every tensor of a mesh by a path of safe names, and everything else as JSON can say it.
+
+    Groups of fields that hold nothing stand under "empty", by the names' own texts: path, and how
+    many of the tensors of the same home (cell_data, a region's data) stand before it.
+    """
     flat: dict[Path, Tensor] = {("points",): mesh.points}
     cells = mesh.cells
     flat |= {
@@ -96,16 +100,23 @@ def parts_of(mesh: Mesh) -> tuple[dict[Path, Tensor], dict[str, Any]]:
     if mesh.faces is not None:
         for name in ("offsets", "connectivity", "owner", "neighbour"):
             flat["faces", name] = getattr(mesh.faces, name)
+    empty: list[list[Any]] = []
+
+    def add(home: Path, fields: TensorDictBase) -> None:
+        for path, x in leaves(fields):
+            flat[(*home, *map(safe_name, path))] = x
+        for path, before in empty_groups(fields):
+            empty.append([[*home, *path], before])
+
     for home in DATA:
-        for path, x in leaves(getattr(mesh, home)):
-            flat[(home, *map(safe_name, path))] = x
+        add((home,), getattr(mesh, home))
     regions = []
     for i, region in enumerate(mesh.regions):
         flat["regions", str(i), "ids"] = region.ids
         if region.flip is not None:
             flat["regions", str(i), "flip"] = region.flip
-        for path, x in leaves(region.data) if region.data is not None else ():
-            flat[("regions", str(i), "data", *map(safe_name, path))] = x
+        if region.data is not None:
+            add(("regions", str(i), "data"), region.data)
         regions.append(
             {
                 "name": region.name,
@@ -117,7 +128,8 @@ def parts_of(mesh: Mesh) -> tuple[dict[Path, Tensor], dict[str, Any]]:
                 "data": region.data is not None,
             }
         )
-    return flat, {"version": VERSION, "regions": regions, "info": mesh.info.to_json()}
+    meta = {"version": VERSION, "regions": regions, "info": mesh.info.to_json()}
+    return flat, meta | ({"empty": empty} if empty else {})
 
 
 def mesh_of(flat: Mapping[Path, Tensor], meta: Mapping[str, Any]) -> Mesh:
@@ -154,10 +166,11 @@ def _mesh_of(flat: Mapping[Path, Tensor], meta: Mapping[str, Any]) -> Mesh:
     if ("faces", "owner") in flat:
         parts = ("offsets", "connectivity", "owner", "neighbour")
         faces = Faces(*(flat["faces", name] for name in parts))
+    data_of = fields_of(flat, meta)
     regions = []
     for i, known in enumerate(meta["regions"]):
         at = ("regions", str(i))
-        data = _below(flat, (*at, "data")) if known["data"] else None
+        data = data_of.get((*at, "data"), {}) if known["data"] else None
         regions.append(
             Region(
                 name=known["name"],
@@ -175,15 +188,42 @@ def _mesh_of(flat: Mapping[Path, Tensor], meta: Mapping[str, Any]) -> Mesh:
         points=flat["points",],
         cells=cells,
         faces=faces,
-        **{home: _below(flat, (home,)) for home in DATA},
+        **{home: data_of.get((home,), {}) for home in DATA},
         regions=Regions(regions),
         info=MeshInfo.from_json(meta["info"]),
     )
 
 
-def _below(flat: Mapping[Path, Tensor], root: Path) -> Any:
-    """The fields under a path, nested, by their own names."""
-    n = len(root)
-    return nested(
-        {tuple(map(plain_name, path[n:])): x for path, x in flat.items() if path[:n] == root}
-    )
+def fields_of(flat: Mapping[Path, Tensor], meta: Mapping[str, Any]) -> dict[Path, Any]:
+    """The fields of each home, nested, by their own names.
+
+    A home is ("cell_data",) and the like, or ("regions", "0", "data").
+
+    Raises:
+        MeshError: a group is said to be empty where none can be, or is a field.
+    """
+    found: dict[Path, list[tuple[Path, Tensor | None]]] = {}
+    for path, x in flat.items():
+        if n := _home(path):
+            found.setdefault(path[:n], []).append((tuple(map(plain_name, path[n:])), x))
+    # The last first: what stands before a group is then as many as was counted.
+    for said, before in reversed(meta.get("empty", [])):
+        path = tuple(said)
+        n = _home(path)
+        if not 0 < n < len(path) or not all(isinstance(part, str) for part in path):
+            raise MeshError(f"no group of fields: {path!r:.80}")
+        found.setdefault(path[:n], []).insert(before, (path[n:], None))
+    out = {}
+    for home, fields in found.items():
+        once = dict(fields)
+        if len(once) < len(fields):
+            raise MeshError(f"a field or group of {'/'.join(home)} stands twice")
+        out[home] = nested(once)
+    return out
+
+
+def _home(path: Path) -> int:
+    """How many parts of a path name its home; 0 where it is no field's."""
+    if path[:1] == ("regions",):
+        return 3 if path[2:3] == ("data",) else 0
+    return 1 if path and path[0] in DATA else 0

@@ -45,6 +45,7 @@ class Format:
     A reader that is `whole` reads all of a file before it can say what is wrong with it.
 
     A `native` one gives back any arrays bit for bit, so that an unsound mesh may be written to it.
+    One that has no `groups` forgets groups of fields that hold no field.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Format:
     store: bool = False
     whole: bool = True
     native: bool = False
+    groups: bool = True
     marker: bool = False
 
     def load_reader(self) -> Reader:
@@ -164,7 +166,15 @@ FORMATS: Final = (
         f"{_ROOM}.vtk_legacy:write",
         sniff.legacy_vtk,
     ),
-    Format("ply", "PLY", (".ply",), f"{_ROOM}.ply:read", f"{_ROOM}.ply:write", sniff.ply),
+    Format(
+        "ply",
+        "PLY",
+        (".ply",),
+        f"{_ROOM}.ply:read",
+        f"{_ROOM}.ply:write",
+        sniff.ply,
+        groups=False,
+    ),
     Format(
         "stl",
         "STL",
@@ -173,8 +183,17 @@ FORMATS: Final = (
         f"{_ROOM}.stl:write",
         sniff.stl,
         whole=False,  # its header says how long it is
+        groups=False,
     ),
-    Format("obj", "Wavefront OBJ", (".obj",), f"{_ROOM}.obj:read", f"{_ROOM}.obj:write", sniff.obj),
+    Format(
+        "obj",
+        "Wavefront OBJ",
+        (".obj",),
+        f"{_ROOM}.obj:read",
+        f"{_ROOM}.obj:write",
+        sniff.obj,
+        groups=False,
+    ),
     Format("off", "OFF", (".off",), f"{_ROOM}.off:read", None, sniff.off),
     Format(
         "gltf",
@@ -193,6 +212,7 @@ FORMATS: Final = (
         sniff.gmsh,
         series=f"{_ROOM}.gmsh:series",
         series_writer=f"{_ROOM}.gmsh:write_series",
+        groups=False,
     ),
     Format(
         "npz",

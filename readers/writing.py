@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from meshkit.errors import LossError, MeshError, WriteError
-from meshkit.mesh import Mesh
+from meshkit.fields import empty_groups
+from meshkit.mesh import DATA, Mesh
 from meshkit.operators.soundness.structure import need_structure
 from meshkit.places import Place, place_of
 from meshkit.readers.formats import writer_for
@@ -54,6 +56,8 @@ def write(
     if not row.native:
         mesh = _sound(mesh, path)
     ledger = Ledger(None if allow_loss else lambda report: LossError(path, row.name, report))
+    if not row.groups:
+        mesh = _counting_groups(mesh, ledger)
     # A store knows how to put itself in its place, which may be remote.
     with nullcontext(path) if isinstance(path, str) or row.store else _placed(path) as place:
         try:
@@ -76,17 +80,42 @@ def write(
 
 def _sound(mesh: Mesh | MeshSeries, path: Place) -> Mesh | MeshSeries:
     """The mesh, if its ids name what is there; a series whose meshes are looked at when read."""
-    if isinstance(mesh, MeshSeries):
-        series = mesh
+    return _looked_at(mesh, lambda one, when: _need_sound(one, path, when))
 
-        def load(i: int) -> Mesh:
-            one = series[i]
-            _need_sound(one, path, f"time {series.times[i]:g}: ")
-            return one
 
-        return MeshSeries(series.times, load)
-    _need_sound(mesh, path, "")
-    return mesh
+def _counting_groups(mesh: Mesh | MeshSeries, ledger: Ledger) -> Mesh | MeshSeries:
+    """The same, its groups of no fields counted as dropped: once each, for a series when read."""
+    known: set[str] = set()
+
+    def count(one: Mesh, _: str) -> None:
+        places: list[tuple[tuple[str, ...], Any]] = [((home,), getattr(one, home)) for home in DATA]
+        places += [
+            (("regions", r.name, r.entity), r.data) for r in one.regions if r.data is not None
+        ]
+        for home, fields in places:
+            for path, _before in empty_groups(fields):
+                name = "/".join((*home, *path))
+                if name not in known:
+                    known.add(name)
+                    reason = "it holds no field; the format knows fields alone"
+                    ledger.dropped("group", name, 0, reason, loss=False)
+
+    return _looked_at(mesh, count)
+
+
+def _looked_at(mesh: Mesh | MeshSeries, look: Callable[[Mesh, str], None]) -> Mesh | MeshSeries:
+    """The mesh after a look at it; a series whose meshes are looked at when read."""
+    if isinstance(mesh, Mesh):
+        look(mesh, "")
+        return mesh
+    series = mesh
+
+    def load(i: int) -> Mesh:
+        one = series[i]
+        look(one, f"time {series.times[i]:g}: ")
+        return one
+
+    return MeshSeries(series.times, load)
 
 
 def _need_sound(mesh: Mesh, path: Place, when: str) -> None:

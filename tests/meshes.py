@@ -20,7 +20,7 @@ from torch import Tensor
 from meshkit.cells import Cells, Polyhedra
 from meshkit.celltypes import CELL_TYPES, cell_type
 from meshkit.faces import Faces
-from meshkit.fields import leaves
+from meshkit.fields import empty_groups, leaves
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import DATA, Mesh
@@ -297,12 +297,13 @@ def _fields(
     dtypes: Sequence[torch.dtype],
     names: Sequence[str],
     depth: int,
+    empty: bool,
 ) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name in draw(st.lists(st.sampled_from(names), max_size=3, unique=True)):
         if depth and draw(st.integers(0, 3)) == 0:
-            below = _fields(draw, rng, rows, dtypes, names, depth - 1)
-            if below:
+            below = _fields(draw, rng, rows, dtypes, names, depth - 1, empty)
+            if below or empty:
                 out[name] = below
             continue
         tail = draw(st.sampled_from([(), (1,), (3,), (9,), (2, 2), (0,)]))
@@ -379,6 +380,7 @@ def _random_region(
     counts: Mapping[str, int],
     dtypes: Sequence[torch.dtype],
     names: Sequence[str],
+    empty: bool,
 ) -> Region:
     top = counts[entity]
     n = draw(st.integers(0, min(top, 4)))
@@ -388,7 +390,7 @@ def _random_region(
     elif entity == "edge":
         ids = np.stack([ids, rng.integers(0, top, n) if n else ids], 1)
     flip = random_values(rng, torch.bool, (n,)) if entity in ("side", "face") else None
-    data = _fields(draw, rng, n, dtypes, names, 1) if draw(st.booleans()) else None
+    data = _fields(draw, rng, n, dtypes, names, 1, empty) if draw(st.booleans()) else None
     return Region(
         name,
         entity,
@@ -415,6 +417,7 @@ def random_meshes(
     faces: bool = True,
     regions: Sequence[str] = ENTITIES,
     depth: int = 2,
+    empty: bool = True,
 ) -> Mesh:
     """Small meshes that hold anything a mesh can hold; arguments take away what a format lacks.
 
@@ -431,6 +434,7 @@ def random_meshes(
         faces: whether the mesh may bring its own faces.
         regions: entities that regions may have.
         depth: how deep names nest.
+        empty: whether groups of fields may hold nothing.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_points = draw(st.integers(0, 12))
@@ -446,7 +450,7 @@ def random_meshes(
     n_faces = 0 if own is None else len(own)
     rows = dict(zip(DATA, (n_points, len(cells), n_faces, None), strict=True))
     data = {
-        home: _fields(draw, rng, n, dtypes, names, depth)
+        home: _fields(draw, rng, n, dtypes, names, depth, empty)
         for home, n in rows.items()
         if home != "face_data" or own is not None
     }
@@ -458,7 +462,7 @@ def random_meshes(
         st.tuples(st.sampled_from(names), st.sampled_from(entities)) if entities else st.nothing()
     )
     chosen = draw(st.lists(keys, max_size=3, unique=True)) if entities else []
-    parts = [_random_region(draw, rng, n, e, counts, dtypes, names) for n, e in chosen]
+    parts = [_random_region(draw, rng, n, e, counts, dtypes, names, empty) for n, e in chosen]
     known = {}
     for home, fields in data.items():
         for path in _paths(fields):
@@ -520,6 +524,9 @@ def differences(a: Mesh, b: Mesh, *, id_dtypes: bool = True) -> list[str]:
             found.append(f"{what}: {'none' if x is None else 'some'} became the other")
         if list(mine) != list(theirs):
             found.append(f"{what}: names {list(mine)} became {list(theirs)}")
+        empty = [[] if part is None else empty_groups(part) for part in (x, y)]
+        if empty[0] != empty[1]:
+            found.append(f"{what}: empty groups {empty[0]} became {empty[1]}")
         for path in mine.keys() & theirs.keys():
             bits(f"{what} {path}", mine[path], theirs[path])
 

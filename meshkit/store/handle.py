@@ -13,7 +13,7 @@ from meshkit.cells import Cells, Polyhedra
 from meshkit.celltypes import POLYHEDRON
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
-from meshkit.fields import Path as PartPath, nested
+from meshkit.fields import Path as PartPath
 from meshkit.info import FieldKey, MeshInfo
 from meshkit.mesh import DATA, Mesh
 from meshkit.places import Place, place_of
@@ -22,6 +22,7 @@ from meshkit.series import MeshSeries, step_of
 from meshkit.store.contents import Contents, Part, load
 from meshkit.store.names import plain_path, safe_path
 from meshkit.store.reading import MeshLoader, fitting, steadily
+from meshkit.view import fields_of
 
 Rows = slice | range | None
 
@@ -216,15 +217,16 @@ class Store:
         }
         parts = dict(zip(below, load(list(below.values())), strict=True))
         known_of = self._said["regions"][i]
-        data = {plain_path(("_data", *path[1:]))[1:]: parts[path] for path in parts if path[1:]}
+        at = ("regions", str(i))
         with fitting(self._contents):
+            data = fields_of({(*at, *path): x for path, x in parts.items()}, self._said)
             return Region(
                 name=name,
                 entity=known_of["entity"],
                 ids=parts["ids",],
                 flip=parts.get(("flip",)),
                 kind=known_of["kind"],
-                data=nested(data) if known_of["data"] else None,
+                data=data.get((*at, "data"), {}) if known_of["data"] else None,
                 attributes=known_of["attributes"],
                 source_id=known_of["source_id"],
                 parent=known_of["parent"],
