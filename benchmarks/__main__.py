@@ -1,13 +1,16 @@
-"""Run benchmarks and print a table; `--record` also keeps it in benchmarks/results/."""
+"""Run benchmarks and print each line as it is measured; `--record` also keeps them in
+benchmarks/results/.
+"""
 
 from __future__ import annotations
 
 import argparse
 import datetime
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.timing import RUNS, Timed, copy_bandwidth, machine, timed
+from benchmarks.timing import FEWER, RUNS, SLOW, Timed, copy_bandwidth, machine, timed
 
 NAMES = (
     *("reading", "files", "openfoam", "gmsh", "store"),
@@ -15,28 +18,46 @@ NAMES = (
 )
 
 
-def table(rows: list[Timed], bandwidth: float) -> str:
-    """Markdown: the floor (bytes over bandwidth), our time, and each peer as a ratio to ours."""
-    twice = any(row.comparison.beside for row in rows)
+def heading(twice: bool) -> str:
+    """Of a table of comparisons; `twice`: by two clocks."""
     ours_ms, *more = ("meshkit CPU ms", "meshkit wall ms") if twice else ("meshkit ms",)
     said = ("operation", "bytes that must move", "floor ms", ours_ms, "meshkit / floor", "peers")
-    lines = [f"| {' | '.join((*said, *more))} |", "|---" * (6 + len(more)) + "|"]
-    for row in rows:
-        (ours, *peers) = row.seconds.items()
-        median, low, high = ours[1]
-        floor = row.comparison.bytes / bandwidth
-        peers_said = ", ".join(f"{n} {t[0] / median:.2f}x our time" for n, t in peers) or "none"
-        wall = ""
-        if twice:
-            mine, *others = row.beside.items()
-            ratios = "".join(f", {n} {t / mine[1]:.2f}x" for n, t in others)
-            wall = f" {mine[1] * 1e3:.1f}{ratios} |"
-        lines.append(
-            f"| {row.comparison.name} | {row.comparison.bytes / 1e6:.1f} MB | {floor * 1e3:.1f} "
-            f"| {median * 1e3:.1f} ({low * 1e3:.1f} to {high * 1e3:.1f}) "
-            f"| {median / floor:.1f} | {peers_said} |{wall}"
-        )
-    return "\n".join(lines)
+    return f"| {' | '.join((*said, *more))} |\n" + "|---" * (6 + len(more)) + "|"
+
+
+def line(row: Timed, bandwidth: float) -> str:
+    """Markdown: the floor (bytes over bandwidth), our time, and each peer as a ratio to ours."""
+    (ours, *peers) = row.seconds.items()
+    median, low, high = ours[1]
+    floor = row.comparison.bytes / bandwidth
+    peers_said = ", ".join(f"{n} {t[0] / median:.2f}x our time" for n, t in peers) or "none"
+    wall = ""
+    if row.comparison.beside:
+        mine, *others = row.beside.items()
+        ratios = "".join(f", {n} {t / mine[1]:.2f}x" for n, t in others)
+        wall = f" {mine[1] * 1e3:.1f}{ratios} |"
+    return (
+        f"| {row.comparison.name} | {row.comparison.bytes / 1e6:.1f} MB | {floor * 1e3:.1f} "
+        f"| {median * 1e3:.1f} ({low * 1e3:.1f} to {high * 1e3:.1f}) "
+        f"| {median / floor:.1f} | {peers_said} |{wall}"
+    )
+
+
+def pieces(names: Sequence[str], n: int, bandwidth: float) -> Iterator[str]:
+    """Lines of Markdown, each as soon as it was measured."""
+    twice: bool | None = None  # of the table that is open
+    for name in names:
+        module = import_module(f"benchmarks.{name}")
+        if hasattr(module, "comparisons"):
+            for comparison in module.comparisons(n):
+                row = timed(comparison)
+                if twice != bool(comparison.beside):
+                    twice = bool(comparison.beside)
+                    yield f"\n{heading(twice)}"
+                yield line(row, bandwidth)
+        if hasattr(module, "section"):  # measured in processes of their own
+            yield f"\n{module.section(n, bandwidth).rstrip()}"
+            twice = None
 
 
 def main() -> None:
@@ -47,20 +68,16 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="keep the table")
     args = parser.parse_args()
     bandwidth = copy_bandwidth()
-    rows, sections = [], []
-    for name in args.names or NAMES:
-        module = import_module(f"benchmarks.{name}")
-        if hasattr(module, "section"):  # measured in processes of their own
-            sections.append(module.section(args.n, bandwidth))
-        else:
-            rows += [timed(comparison) for comparison in module.comparisons(args.n)]
     today = datetime.date.today().isoformat()
-    text = (
+    said = [
         f"# {today}: {6 * args.n**3} tets\n\n{machine()}.\nOne thread copies "
-        f"{bandwidth / 1e9:.1f} GB/s. Medians of {RUNS}, (least to greatest).\n\n"
-        + "\n".join(([f"{table(rows, bandwidth)}\n"] if rows else []) + sections)
-    )
-    print(text)
+        f"{bandwidth / 1e9:.1f} GB/s. Medians of {RUNS}, (least to greatest); of {FEWER} for what "
+        f"takes over {SLOW:.0f} s."
+    ]
+    print(said[0], flush=True)
+    for piece in pieces(args.names or NAMES, args.n, bandwidth):
+        print(piece, flush=True)
+        said.append(piece)
     if args.record:
         file = (
             Path(__file__).parent
@@ -68,7 +85,7 @@ def main() -> None:
             / "-".join((today, *args.names, f"{6 * args.n**3}-tets.md"))
         )
         file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        file.write_text("\n".join(said) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
