@@ -63,7 +63,9 @@ def cell_fluxes(
         inner = real & (faces.neighbour[face] >= 0)
         other = torch.where(owns, faces.neighbour[face], faces.owner[face])
         other = torch.where(inner, other, own)
-        area = torch.where(owns[..., None], faces.from_owner[face], faces.from_neighbour[face])
+        area = faces.from_owner[face]
+        back = -area if faces.from_neighbour is None else faces.from_neighbour[face]
+        area = torch.where(owns[..., None], area, back)
         area = torch.where(real[..., None], area, 0)
         warp = None
         if faces.warp is not None:

@@ -50,7 +50,8 @@ def filled(
     """
     n, ids = len(places), ids_dtype(len(places) + len(value_of))
     warp = places[:0] if faces.warp is None else faces.warp.reshape(len(faces.warp), -1)
-    geometry = (faces.owner, faces.neighbour, value_of, faces.from_owner, faces.from_neighbour)
+    back = places[:0] if faces.from_neighbour is None else faces.from_neighbour
+    geometry = (faces.owner, faces.neighbour, value_of, faces.from_owner, back)
     given = tuple(map(array, (*geometry, faces.centroids, warp, places, has)))
     out = []
     for band in bands(faces.of_cell.offsets):
@@ -297,7 +298,9 @@ def _see(
         beyond[0, k], beyond[1, k] = other, value_of[face]
         through = 0.0
         for x in range(d):
-            area = from_owner[face, x] if owns else from_neighbour[face, x]
+            area = from_owner[face, x]
+            if not owns:
+                area = from_neighbour[face, x] if len(from_neighbour) else -area
             step = middles[face, x] - places[row, x]
             seen[0, k, x], seen[1, k, x] = area, step
             seen[2, k, x] = middles[face, x] - places[other, x] if other >= 0 else 0.0
