@@ -66,39 +66,33 @@ def count_lows_of_rings(offsets: Array, rings: Array, counts: Array) -> None:
 
 
 @kernel
-def sort_crowded(
-    lo: int, hi: int, starts: Array, ends: Array, keys: Array, fourths: Array, sides: Array
-) -> None:
-    """Sort the buckets of the points lo to hi that more than `FEW` sides are in."""
-    for point in range(lo, hi):
-        if ends[point] - starts[point] > FEW:
-            begin, end = np.int64(starts[point]), np.int64(ends[point])
-            sort_bucket(keys, fourths, sides, begin, end)
+def longest_row(starts: Array) -> Any:
+    """The greatest number of sides in a bucket."""
+    most = np.int64(0)
+    for point in range(len(starts) - 1):
+        most = max(most, np.int64(starts[point + 1]) - np.int64(starts[point]))
+    return most
 
 
 @kernel
-def sort_bucket(keys: Array, fourths: Array, sides: Array, begin: Any, end: Any) -> None:
-    """What is kept from begin to end in ascending order (Shell's way: the same at every run)."""
+def sort_crowded(lo: int, hi: int, starts: Array, ends: Array, words: Array) -> None:
+    """Sort the buckets of the points lo to hi that more than `FEW` sides are in."""
+    for point in range(lo, hi):
+        if ends[point] - starts[point] > FEW:
+            sort_bucket(words, np.int64(starts[point]), np.int64(ends[point]))
+
+
+@kernel
+def sort_bucket(words: Array, begin: Any, end: Any) -> None:
+    """The words from begin to end in ascending order (Shell's way: the same at every run)."""
     gap = 1
     while gap < (end - begin) // 9:
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(begin + gap, end):
-            key, side = keys[i], sides[i]
-            fourth = fourths[i] if len(fourths) > 0 else NONE
-            j = i
-            while j - gap >= begin:
-                k = j - gap
-                other = fourths[k] if len(fourths) > 0 else NONE
-                if keys[k] < key or (
-                    keys[k] == key and (other < fourth or (other == fourth and sides[k] <= side))
-                ):
-                    break
-                keys[j], sides[j] = keys[k], sides[k]
-                if len(fourths) > 0:
-                    fourths[j] = other
-                j = k
-            keys[j], sides[j] = key, side
-            if len(fourths) > 0:
-                fourths[j] = fourth
+            held, j = words[i], i
+            while j - gap >= begin and words[j - gap] > held:
+                words[j] = words[j - gap]
+                j -= gap
+            words[j] = held
         gap //= 3

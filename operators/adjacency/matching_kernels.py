@@ -1,16 +1,17 @@
 """Compiled: which two sides of cells have the same points.
 
-Every side goes into the bucket of its lowest point, and with it what tells it from the others
-there: its next points. Only sides of one bucket are compared, and these lie next to each other in
-memory. Where cells that come one after the other share points, as they do in most meshes, a side
-is compared as it comes, while its bucket is still at hand, and is kept only if it is the first of
-its kind. Where a mesh is numbered at random each look into a bucket waits for memory; then all
-sides are put down first and the buckets settled one by one.
+Every side goes into the bucket of its lowest point, as one word: what tells it from the others
+there, made of its next points, and its own number. Only sides of one bucket are compared, and these
+lie next to each other in memory. Where cells that come one after the other share points, as they do
+in most meshes, a side is compared as it comes, while its bucket is still at hand, and is kept only
+if it is the first of its kind. Where a mesh is numbered at random each look into a bucket waits for
+memory; then all sides are put down first and the buckets settled one by one.
 
-A side in a bucket is a key, its second and third point, its fourth point where sides may have
-that many, and its own number. `NONE` stands for a point that is not there; where a side has more
-than four points the fourth is a number made of the rest, and the sides themselves are compared
-as well.
+The upper bits of a word are a sum of products of the side's second, third and fourth point. Where
+they hold all these points the factors put them one beside the other. Where they are too few, they
+may be the same for different sides, so that the points of sides that met are compared as well. A
+point that is not there counts as `none`, which is no point's id; where a side has more than four
+points, the fourth is a number made of the rest.
 
 What a kernel knows beforehand is written into it: the kernels of cells of one shape are compiled
 for that shape. Ids are read as unsigned, so that no index is looked at for being negative.
@@ -24,17 +25,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from meshkit.celltypes import Template, cell_type
-from meshkit.operators.adjacency.bucket_kernels import FEW, NONE, count_lows, count_lows_of_tets
+from meshkit.operators.adjacency.bucket_kernels import FEW, count_lows, count_lows_of_tets
 from meshkit.operators.kernels import Array, Kernel, bare_kernel, inlined, kernel
 
-TAKEN: Final = np.uint32(0x80000000)
-"""Set in the number of a side in a bucket that has met another."""
 CROWD: Final = -2
 """Sides that more than two cells share have the partner `CROWD` minus the lowest of them."""
 
-_1, _2, _3, _4, _32 = (np.uint64(x) for x in (1, 2, 3, 4, 32))
-_NUMBER: Final = np.uint32(0x7FFFFFFF)
+_1, _2, _3, _4 = (np.uint64(x) for x in (1, 2, 3, 4))
 _BEYOND: Final = np.uint64(1 << 63)
+Factors: TypeAlias = tuple[np.uint64, np.uint64, np.uint64]
 
 # --- one side and its bucket ---------------------------------------------------------------------
 
@@ -43,52 +42,50 @@ class Buckets(NamedTuple):
     """Where sides are put down, and what comes of it."""
 
     few: int  # sides meet as they come in buckets of at most this many
+    factors: Factors  # of the second, third and fourth point
+    none: np.uint64  # stands for a point that is not there
+    taken: np.uint64  # the bit of a word that says it met another; below it is the side's number
     starts: Array  # uint32 [n_points + 1]: where the bucket of each point begins
     ends: Array  # uint32 [n_points]: where what is in it ends; at first where it begins
-    keys: Array  # uint64 [n_sides]: second and third point
-    fourths: Array  # uint32 [n_sides]; [0] where no side has a fourth point
-    sides: Array  # uint32 [n_sides]; marked `TAKEN` in the end where another is like it
+    words: Array  # uint64 [n_sides]
     partner: Array  # int32 [n_sides]: gets the other side of each, -1 without; in a crowd `CROWD`
 
 
 @inlined
 def put(
-    low: Any,
-    begin: Any,
-    key: Any,
-    fourth: Any,
-    side: Any,
-    ends: Array,
-    keys: Array,
-    fourths: Array,
-    sides: Array,
-    partner: Array,
+    low: Any, begin: Any, word: Any, taken: Any, ends: Array, words: Array, partner: Array
 ) -> None:
     """Let a side meet its like in a bucket, from `begin` on, or keep it there.
 
     Sides of one kind come in ascending order, so that what is met is the lowest of them. (All of
     it is one function without a way out in between, or the compiler counts references to arrays.)
     """
-    end = np.uint64(ends[low])
+    end, below = np.uint64(ends[low]), taken << _1
     at = min(begin, end)
-    while at < end and (keys[at] != key or (len(fourths) > 0 and fourths[at] != fourth)):
+    while at < end and words[at] ^ word >= below:
         at += _1
     if at == end:
-        keys[end], sides[end] = key, side
-        if len(fourths) > 0:
-            fourths[end] = fourth
+        words[end] = word
         ends[low] = end + _1
     else:
-        first = sides[at]
-        lowest = np.uint64(first & _NUMBER)
-        if first < TAKEN:
-            sides[at] = first | TAKEN
+        first, side = words[at], word & (taken - _1)
+        lowest = first & (taken - _1)
+        if first & taken == 0:
+            words[at] = first | taken
             partner[lowest], partner[side] = side, lowest
         else:
             mark = CROWD - np.int64(lowest)
             if partner[lowest] >= 0:
                 partner[np.uint64(partner[lowest])] = mark
             partner[lowest], partner[side] = mark, mark
+
+
+@inlined
+def word_of(second: Any, third: Any, fourth: Any, side: Any, factors: Any, taken: Any) -> Any:
+    """What stands for a side in its bucket."""
+    one, two, three = factors
+    mixed = np.uint64(second) * one + np.uint64(third) * two + np.uint64(fourth) * three
+    return mixed & ~((taken << _1) - _1) | side
 
 
 @inlined
@@ -113,11 +110,12 @@ def put_tets(
     table: Array,
     k: int,
     few: int,
+    factors: Factors,
+    none: np.uint64,
+    taken: np.uint64,
     starts: Array,
     ends: Array,
-    keys: Array,
-    fourths: Array,
-    sides: Array,
+    words: Array,
     partner: Array,
 ) -> None:
     """As `table_kernels` says, for tets: a tet's corners are sorted once for all its sides."""
@@ -137,22 +135,28 @@ def put_tets(
             partner[side + np.uint64(i)] = -1
         look = first_look(one, few, starts)
         if one < two and two < three:
-            key, at = two << _32 | three, side + (_OPPOSITE >> (d & _3) * _2 & _3)
-            put(one, look, key, NONE, at, ends, keys, fourths, sides, partner)
+            at = side + (_OPPOSITE >> (d & _3) * _2 & _3)
+            word = word_of(two, three, none, at, factors, taken)
+            put(one, look, word, taken, ends, words, partner)
         if one < two and two < four:
-            key, at = two << _32 | four, side + (_OPPOSITE >> (c & _3) * _2 & _3)
-            put(one, look, key, NONE, at, ends, keys, fourths, sides, partner)
+            at = side + (_OPPOSITE >> (c & _3) * _2 & _3)
+            word = word_of(two, four, none, at, factors, taken)
+            put(one, look, word, taken, ends, words, partner)
         if one < three and three < four:
-            key, at = three << _32 | four, side + (_OPPOSITE >> (b & _3) * _2 & _3)
-            put(one, look, key, NONE, at, ends, keys, fourths, sides, partner)
+            at = side + (_OPPOSITE >> (b & _3) * _2 & _3)
+            word = word_of(three, four, none, at, factors, taken)
+            put(one, look, word, taken, ends, words, partner)
         if two < three and three < four:
-            key, at = three << _32 | four, side + (_OPPOSITE >> (a & _3) * _2 & _3)
+            at = side + (_OPPOSITE >> (a & _3) * _2 & _3)
+            word = word_of(three, four, none, at, factors, taken)
             look = first_look(two, few, starts)
-            put(two, look, key, NONE, at, ends, keys, fourths, sides, partner)
+            put(two, look, word, taken, ends, words, partner)
 
 
 Counting: TypeAlias = Kernel[[Array, int, Array], None]
-Putting: TypeAlias = Kernel[[Array, int, int, Array, Array, Array, Array, Array, Array], None]
+Putting: TypeAlias = Kernel[
+    [Array, int, int, Factors, np.uint64, np.uint64, Array, Array, Array, Array], None
+]
 
 
 @cache
@@ -166,13 +170,15 @@ def put_quads(template: Template) -> Putting:
         table: Array,
         k: int,
         few: int,
+        factors: Factors,
+        none: np.uint64,
+        taken: np.uint64,
         starts: Array,
         ends: Array,
-        keys: Array,
-        fourths: Array,
-        sides: Array,
+        words: Array,
         partner: Array,
     ) -> None:
+        missing = np.uint32(none)
         for cell in range(table.size // k):
             base = np.uint64(cell * k)
             side = np.uint64(cell) * n_sides
@@ -188,12 +194,12 @@ def put_quads(template: Template) -> Putting:
                 # Three different points make a triangle of it, fewer no side at all.
                 if low == second or second == third or third == fourth:
                     second = third if low == second else second
-                    third, fourth = fourth, NONE
+                    third, fourth = fourth, missing
                 partner[side] = -1
                 if low < second and second < third:
                     look = first_look(low, few, starts)
-                    key = np.uint64(second) << _32 | np.uint64(third)
-                    put(low, look, key, fourth, side, ends, keys, fourths, sides, partner)
+                    word = word_of(second, third, fourth, side, factors, taken)
+                    put(low, look, word, taken, ends, words, partner)
                 side += _1
 
     return _put_quads
@@ -210,11 +216,12 @@ def put_edges(template: Template) -> Putting:
         table: Array,
         k: int,
         few: int,
+        factors: Factors,
+        none: np.uint64,
+        taken: np.uint64,
         starts: Array,
         ends: Array,
-        keys: Array,
-        fourths: Array,
-        sides: Array,
+        words: Array,
         partner: Array,
     ) -> None:
         for cell in range(table.size // k):
@@ -225,9 +232,10 @@ def put_edges(template: Template) -> Putting:
                 b = np.uint32(table[base + np.uint64(ring[1])])
                 partner[side] = -1
                 if a != b:
-                    low, key = min(a, b), np.uint64(max(a, b))
+                    low = min(a, b)
                     look = first_look(low, few, starts)
-                    put(low, look, key, NONE, side, ends, keys, fourths, sides, partner)
+                    word = word_of(max(a, b), none, none, side, factors, taken)
+                    put(low, look, word, taken, ends, words, partner)
                 side += _1
 
     return _put_edges
@@ -262,11 +270,12 @@ def put_rings(
     rings: Array,
     least: int,
     few: int,
+    factors: Factors,
+    none: np.uint64,
+    taken: np.uint64,
     starts: Array,
     ends: Array,
-    keys: Array,
-    fourths: Array,
-    sides: Array,
+    words: Array,
     partner: Array,
 ) -> None:
     """Rings of any size into their buckets; those of fewer than `least` points into none."""
@@ -285,10 +294,15 @@ def put_rings(
                 last = max(last, np.int64(rings[q]))
             if last > fourth:
                 fourth = (fourth * 2654435761 + last * 40503) & 0xFFFFFFFF
-        # NONE is what -1 is as uint32.
-        key = np.uint64(second & 0xFFFFFFFF) << _32 | np.uint64(third & 0xFFFFFFFF)
-        kept, look = np.uint32(fourth & 0xFFFFFFFF), first_look(low, few, starts)
-        put(low, look, key, kept, np.uint64(s), ends, keys, fourths, sides, partner)
+        word = word_of(
+            second if second >= 0 else none,
+            third if third >= 0 else none,
+            fourth if fourth >= 0 else none,
+            np.uint64(s),
+            factors,
+            taken,
+        )
+        put(low, first_look(low, few, starts), word, taken, ends, words, partner)
 
 
 # --- buckets that were only filled ---------------------------------------------------------------
@@ -299,11 +313,12 @@ def settle(
     lo: int,
     hi: int,
     few: int,
+    factors: Factors,
+    none: np.uint64,
+    taken: np.uint64,
     starts: Array,
     ends: Array,
-    keys: Array,
-    fourths: Array,
-    sides: Array,
+    words: Array,
     partner: Array,
 ) -> None:
     """Let the sides meet in those buckets of the points lo to hi in which they did not yet."""
@@ -315,32 +330,11 @@ def settle(
         ends[point] = starts[point]
         i = look
         while i < stop:
-            key, side = keys[i], np.uint64(sides[i])
-            fourth = fourths[i] if len(fourths) > 0 else NONE
-            last = np.uint64(ends[point]) - _1
-            other = len(fourths) > 0 and last + _1 > look and fourths[last] != fourth
-            if crowded and last + _1 > look and (other or keys[last] != key):
+            word, last = words[i], np.uint64(ends[point]) - _1
+            if crowded and last + _1 > look and words[last] ^ word >= taken << _1:
                 look = last + _1  # nothing that comes is like what came
-            put(point, look, key, fourth, side, ends, keys, fourths, sides, partner)
+            put(point, look, word, taken, ends, words, partner)
             i += _1
-
-
-@kernel
-def all_alike(offsets: Array, rings: Array, partner: Array) -> bool:
-    """Whether all sides of more than four points that met have the same points."""
-    alike = True
-    for side in range(len(partner)):
-        other = np.int64(partner[side])
-        if other < -1:
-            other = CROWD - other
-        if other < 0 or offsets[side + 1] - offsets[side] <= 4:
-            continue
-        for q in range(offsets[side], offsets[side + 1]):
-            found = False
-            for r in range(offsets[other], offsets[other + 1]):
-                found = found or rings[q] == rings[r]
-            alike = alike and found
-    return alike
 
 
 @kernel

@@ -213,10 +213,11 @@ def points_by_kernels(pairs: Tensor, n: int) -> Adjacency:
 def listed_by_kernels(cells: Cells, n: int) -> Adjacency:
     """The cells that list each point."""
     offsets, points = array(cells.offsets), array(cells.connectivity)
-    top = array(cells.dims == cells.dim)
-    counts, last = np.zeros(n + 1, np.int64), np.full(n, -1, np.int64)
-    compiled.count_listed(offsets, points, top, last, counts)
-    starts = np.cumsum(counts)
+    top = np.zeros(0, np.bool_) if cells.uniform is not None else array(cells.dims == cells.dim)
+    last = np.full(n, -1, np.int32 if 2 * len(cells) <= np.iinfo(np.int32).max else np.int64)
+    starts = np.zeros(n + 1, np.int64)
+    compiled.count_listed(offsets, points, top, last, starts)
+    np.cumsum(starts, out=starts)
     out = np.empty(int(starts[-1]), np.int64)
     compiled.put_listed(offsets, points, top, last, starts[:-1].copy(), out)
     return _adjacency(starts, out)

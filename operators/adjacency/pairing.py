@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,8 +13,13 @@ from torch import Tensor
 from meshkit import csr
 from meshkit.cells import Cells
 from meshkit.celltypes import Template, cell_type
-from meshkit.operators.adjacency import matching_kernels as compiled
-from meshkit.operators.adjacency.bucket_kernels import FEW, count_lows_of_rings, sort_crowded
+from meshkit.operators.adjacency import alike_kernels as alike, matching_kernels as compiled
+from meshkit.operators.adjacency.bucket_kernels import (
+    FEW,
+    count_lows_of_rings,
+    longest_row,
+    sort_crowded,
+)
 from meshkit.operators.adjacency.face_kernels import all_of_size
 from meshkit.operators.adjacency.sides import need_polyhedra, sides, top_blocks
 from meshkit.operators.adjacency.templates import known_type
@@ -132,12 +138,12 @@ def _of_table(cells: Cells, table: Tensor, template: Template) -> Pairing:
     count, put = compiled.table_kernels(template)
     counts = np.zeros(cells.id_range[1] + 2, np.uint32)
     count(flat, k, counts)
-    few = FEW if at_hand(table) else 0
-    buckets = _buckets(counts, len(table) * per_cell, few, longest=len(template[0]))
-    put(flat, k, *buckets)
-    none = np.zeros(0, np.int64)
-    _settle(buckets)
-    return _finished(buckets.partner, per_cell, none)
+    for buckets, exact in _buckets(counts, len(table) * per_cell, table, longest=len(template[0])):
+        put(flat, k, *buckets)
+        _settle(buckets)
+        if exact or alike.all_alike_of_table(template)(flat, k, compiled.CROWD, buckets.partner):
+            return _finished(buckets.partner, per_cell, np.zeros(0, np.int64))
+    return paired_by_sorting(cells)
 
 
 def _of_rings(cells: Cells) -> Pairing:
@@ -147,36 +153,71 @@ def _of_rings(cells: Cells) -> Pairing:
     counts = np.zeros(cells.id_range[1] + 2, np.uint32)
     count_lows_of_rings(offsets, rings, counts)
     longest = int(csr.lengths_of(every.offsets).max()) if len(every) else 0
-    few = FEW if at_hand(cells.connectivity[:, None]) else 0
-    buckets = _buckets(counts, len(every), few, longest=longest)
-    compiled.put_rings(offsets, rings, need_dim_points(cells.dim), *buckets)
-    _settle(buckets)
-    if longest > 4 and not compiled.all_alike(offsets, rings, buckets.partner):
-        return paired_by_sorting(cells)  # what tells sides apart was the same for different ones
-    return _finished(buckets.partner, 0, array(every.of_cell))
+    ids = cells.connectivity[:, None]
+    for buckets, exact in _buckets(counts, len(every), ids, longest=longest):
+        compiled.put_rings(offsets, rings, need_dim_points(cells.dim), *buckets)
+        _settle(buckets)
+        told = exact and longest <= _IN_A_WORD
+        known = _IN_A_WORD if exact else 0
+        if told or alike.all_alike(offsets, rings, known, compiled.CROWD, buckets.partner):
+            return _finished(buckets.partner, 0, array(every.of_cell))
+    return paired_by_sorting(cells)
 
 
-def _buckets(counts: Array, n_sides: int, few: int, *, longest: int) -> compiled.Buckets:
-    """Empty buckets of these sizes, for sides of at most so many points."""
-    starts = np.cumsum(counts, dtype=np.uint32)
-    return compiled.Buckets(
-        few,
-        starts,
-        starts[:-1].copy(),
-        keys=np.empty(n_sides, np.uint64),
-        fourths=np.empty(n_sides if longest > 3 else 0, np.uint32),
-        sides=np.empty(n_sides, np.uint32),
-        partner=np.empty(n_sides, np.int32),
-    )
+_IN_A_WORD: Final = 4
+"""Of how many points of a side its word in a bucket knows, the lowest being that of the bucket."""
+_FACTORS: Final = (
+    (0x8E2B1D7E9F6C53A5, 0xD1B54A32D192ED03, 0xA0761D6478BD642F),
+    (0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3),
+    (0x1D8E4E27C47D124F, 0xEB44ACCAB455D165, 0x9C6E6877736C46E3),
+)
+"""Arbitrary odd numbers: each takes two sides for one with odds of about 1 to 2^32 or less."""
+
+
+def _buckets(
+    counts: Array, n_sides: int, rows: Tensor, *, longest: int
+) -> Iterator[tuple[compiled.Buckets, bool]]:
+    """Empty buckets for sides of at most so many points of which counts[i + 1] go into bucket i.
+
+    And whether sides with the same word there are the same for sure. If they are not, there are
+    buckets for further tries.
+
+    Args:
+        rows: int [n, k], points of cells as they come; are their buckets still at hand then?
+    """
+    starts = np.cumsum(counts, dtype=np.uint32, out=counts)
+    few, none = FEW if at_hand(rows) else 0, len(starts) - 1
+    n_more, each = min(longest, _IN_A_WORD) - 1, none.bit_length()
+    exact = _exact(n_sides, none, n_more)
+    beside = [1 << 64 - i * each if i <= n_more else 0 for i in (1, 2, 3)] if exact else []
+    for factors in (beside,) if exact else _FACTORS:
+        one, two, three = (np.uint64(x) for x in factors)
+        yield (
+            compiled.Buckets(
+                few,
+                (one, two, three),
+                np.uint64(none),
+                np.uint64(1 << n_sides.bit_length()),
+                starts,
+                starts[:-1].copy(),
+                words=np.empty(n_sides, np.uint64),
+                partner=np.empty(n_sides, np.int32),
+            ),
+            exact,
+        )
+
+
+def _exact(n_sides: int, none: int, n_more: int) -> bool:
+    """Whether a word holds so many points up to `none`, its side's number and the bit `taken`."""
+    return n_more * none.bit_length() + 1 + n_sides.bit_length() <= 64
 
 
 def _settle(buckets: compiled.Buckets) -> None:
     """Let the sides meet that did not yet."""
-    n = len(buckets.ends)
-    most = int(np.diff(buckets.starts).max(initial=0))
+    n, starts = len(buckets.ends), buckets.starts
+    most = longest_row(starts)
     if most > FEW:
-        kept = (buckets.keys, buckets.fourths, buckets.sides)
-        over_rows(sort_crowded, n, buckets.starts, buckets.ends, *kept)
+        over_rows(sort_crowded, n, starts, buckets.ends, buckets.words)
     if most > buckets.few:
         over_rows(compiled.settle, n, *buckets)
 

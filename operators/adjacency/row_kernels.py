@@ -151,7 +151,8 @@ def put_both_ends(edges: Array, cursor: Array, out: Array) -> None:
 def count_listed(offsets: Array, values: Array, top: Array, last: Array, counts: Array) -> None:
     """How many rows (those marked in `top`, or all where it is empty) list each value.
 
-    counts from counts[1] on; last: int64 [n values], filled with -1, as a note of who came last.
+    counts from counts[1] on; last: int [n values], filled with -1, as a note of who came last; it
+    holds numbers up to twice that of the rows.
     """
     for row in range(len(offsets) - 1):
         if len(top) and not top[row]:

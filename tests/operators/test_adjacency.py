@@ -19,7 +19,13 @@ from meshkit.celltypes import CELL_TYPES
 from meshkit.errors import MeshError
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency import bucket_kernels, matching_kernels, pairing, row_kernels
+from meshkit.operators.adjacency import (
+    alike_kernels,
+    bucket_kernels,
+    matching_kernels,
+    pairing,
+    row_kernels,
+)
 from meshkit.operators.adjacency.components import joined
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.adjacency.templates import edge_template, side_template
@@ -287,19 +293,41 @@ def test_sides_of_many_corners_that_share_the_lowest_are_told_apart() -> None:
         agrees(mesh, twin)
 
 
-def test_a_hash_of_many_corners_is_not_believed() -> None:
+def test_what_words_confuse_is_not_believed() -> None:
     offsets = np.array([0, 6, 12, 18])
     rings = np.array([0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 5, 6, 5, 4, 3, 2, 1, 0])
-    alike = matching_kernels.all_alike
-    assert alike(offsets, rings, np.array([2, -1, 0], np.int32))
-    assert not alike(offsets, rings, np.array([1, 0, -1], np.int32))
     crowd = matching_kernels.CROWD
-    assert not alike(offsets, rings, np.array([crowd, crowd, crowd], np.int32))
+    same, other = np.array([2, -1, 0], np.int32), np.array([1, 0, -1], np.int32)
+    many = np.array([crowd, crowd, crowd], np.int32)
+    assert alike_kernels.all_alike(offsets, rings, 4, crowd, same)
+    assert not alike_kernels.all_alike(offsets, rings, 4, crowd, other)
+    assert not alike_kernels.all_alike(offsets, rings, 4, crowd, many)
+    assert alike_kernels.all_alike(offsets, rings, 6, crowd, other)
+    # Quads: the same turned, turned and reversed, in another order; one with a point twice.
+    for row, is_same in (
+        ([2, 3, 0, 1], True),
+        ([1, 0, 3, 2], True),
+        ([0, 2, 1, 3], True),
+        ([0, 1, 2, 2], False),
+        ([0, 1, 2, 4], False),
+    ):
+        table = np.array([0, 1, 2, 3, *row])
+        told = alike_kernels.all_alike_of_table(((0, 1, 2, 3),))
+        for one, two in ((table, [1, 0]), (table, [crowd, crowd]), (np.roll(table, 4), [1, 0])):
+            assert told(one, 4, crowd, np.array(two, np.int32)) is is_same
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_what_the_hash_confuses_is_sorted(monkeypatch: pytest.MonkeyPatch, told: bool) -> None:
-    monkeypatch.setattr(matching_kernels, "all_alike", lambda *_: told)
+@pytest.mark.parametrize("good", [0, 2, None])
+@pytest.mark.parametrize("name", ["tets", "hexes", "hanging nodes", "a prism"])
+def test_what_words_confuse_is_tried_again_and_then_sorted(
+    monkeypatch: pytest.MonkeyPatch, good: int | None, name: str
+) -> None:
+    # Words that say little or nothing, but for one try.
+    factors = [(0, 0, 0), (1 << 63, 0, 0), (0, 0, 0)]
+    if good is not None:
+        factors[good] = pairing._FACTORS[0]
+    monkeypatch.setattr(pairing, "_FACTORS", factors)
+    monkeypatch.setattr(pairing, "_exact", lambda *_: False)
     asked: list[Cells] = []
     by_sorting = pairing.paired_by_sorting
 
@@ -311,26 +339,42 @@ def test_what_the_hash_confuses_is_sorted(monkeypatch: pytest.MonkeyPatch, told:
     lid = list(range(6))
     prism = [lid[::-1], [x + 6 for x in lid]]
     prism += [[i, (i + 1) % 6, (i + 1) % 6 + 6, i + 6] for i in range(6)]
-    agrees(make_mesh(torch.rand(12, 3), polyhedra=[prism]), "compiled")
-    assert bool(asked) is not told
+    mesh = make_mesh(torch.rand(12, 3), polyhedra=[prism]) if name == "a prism" else SHAPES[name]()
+    for order in (mesh, permuted(mesh)):
+        agrees(order, "compiled")
+        agrees(order, "compiled, as for scattered ids")
+    assert bool(asked) is (good is None)
 
 
-def test_sorting_rows_and_values_of_any_length() -> None:
+@given(meshes.random_meshes(faces=False, regions=(), names=("p",), depth=0))
+def test_words_that_may_confuse_give_the_same_answer(mesh: Mesh) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairing, "_exact", lambda *_: False)
+        agrees(mesh, "compiled")
+
+
+def test_words_hold_the_points_of_a_side_where_they_fit() -> None:
+    # 1M tets of 172k points, 5M tets; 50k hexes, 1M.
+    for n_sides, none, n_more, fits in (
+        (4_000_000, 175_000, 2, True),
+        (20_000_000, 860_000, 2, False),
+        (300_000, 52_000, 3, False),
+        (30_000, 6_000, 3, True),
+        (2**31 - 2, 2**31 - 1, 1, True),
+    ):
+        assert pairing._exact(n_sides, none, n_more) is fits
+
+
+def test_sorting_rows_and_words_of_any_length() -> None:
     for n in (0, 1, 2, 9, 40, 300, 2000):
         values = torch.randint(0, n // 2 + 1, (n,)).numpy()
         wanted = sorted({*values.tolist()})
         end = row_kernels.sort_unique(values, 0, n)
         assert values[:end].tolist() == wanted
-        for m in (0, n):
-            columns = [torch.randint(0, 5, (k,)).numpy() for k in (n, m, n)]
-            keys, fourths, sides = (
-                x.astype(t) for x, t in zip(columns, ("u8", "u4", "u4"), strict=True)
-            )
-            wanted = [keys, sides] if m == 0 else [keys, fourths, sides]
-            wanted_rows = sorted(zip(*(x.tolist() for x in wanted), strict=True))
-            bucket_kernels.sort_bucket(keys, fourths, sides, 0, n)
-            assert sorted(zip(*(x.tolist() for x in wanted), strict=True)) == wanted_rows
-            assert list(zip(*(x.tolist() for x in wanted), strict=True)) == wanted_rows
+        words = torch.randint(0, 5, (n,)).numpy().astype(np.uint64) << np.uint64(61)
+        wanted = sorted(words.tolist())
+        bucket_kernels.sort_bucket(words, 0, n)
+        assert words.tolist() == wanted
 
 
 # --- components and patches ----------------------------------------------------------------------
