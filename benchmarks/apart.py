@@ -110,12 +110,27 @@ def _memory(key: str) -> int:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith(key))
 
 
-def _measured(statements: str, names: dict[str, object]) -> dict[str, float]:
+def peak(work: Callable[[], object]) -> int:
+    """By how many bytes the memory of this process grows at most while it works, its answer
+    included; what it keeps for later calls is there already when it has run before."""
+    resident = _afresh()
+    found = work()
+    grown = _memory("VmHWM:") - resident
+    del found
+    return grown
+
+
+def _afresh() -> int:
+    """The bytes in use, after what is spare was let go; the greatest is told from here on."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what was let go is no one's spare memory
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")  # the high-water mark of memory starts anew
-    resident = _memory("VmRSS:")
+    return _memory("VmRSS:")
+
+
+def _measured(statements: str, names: dict[str, object]) -> dict[str, float]:
+    resident = _afresh()
     wall, cpu = time.perf_counter(), time.process_time()
     exec(statements, names)
     cost = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}

@@ -1,11 +1,14 @@
-"""Measures, curvature, quality and integrals beside pyvista (VTK), numpy and physicsnemo.
+"""Measures, curvature, quality and integrals beside pyvista (VTK), trimesh, numpy, physicsnemo.
 
-CPU seconds, one thread. Topology is known, as in a second call. physicsnemo knows simplices only;
-it is left out unless MESHKIT_PEER_PYTHON names a Python that has it.
+CPU seconds, one thread. Topology is known, as in a second call; each line ends with the peak
+memory of one call. physicsnemo knows simplices only; it is left out where it is neither installed
+beside meshkit nor in the Python that MESHKIT_PEER_PYTHON names.
 """
 
 from __future__ import annotations
 
+import gc
+import importlib.util
 import math
 import tempfile
 import time
@@ -17,10 +20,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.apart import peak
 from benchmarks.cases import hexes, tets
 from benchmarks.elsewhere import Elsewhere, Peer, peer_python
 from benchmarks.timing import Comparison
 from meshkit import Mesh, Region, make_mesh, operators as ops
+from meshkit.operators.adjacency.faces import face_table
 
 Contenders = dict[str, Callable[[], object] | Elsewhere]
 Row = tuple[str, int, Contenders]
@@ -48,35 +53,57 @@ def comparisons(n: int) -> Iterator[Comparison]:
     torch.set_num_threads(1)
     solids = tets(n)
     blocks = hexes(round((6 * n**3) ** (1 / 3)))
-    for rows in (_of_tets(solids), _of_hexes(blocks), _integrals(solids), _of_surfaces(torus(n))):
+    gc.collect()
+    gc.freeze()  # a collection before each peak would otherwise go through all of the peers
+    kinds = (_of_tets(solids), _of_hexes(blocks), _integrals(solids), _on_regions(solids))
+    for rows in (*kinds, _of_surfaces(torus(n)), _of_quads(torus(n))):
         for name, moved, contenders in rows:
-            yield replace(Comparison(name, moved, contenders), clock=time.process_time)
+            said = f"{name} (peak MB: {_peaks(contenders)})"
+            yield replace(Comparison(said, moved, contenders), clock=time.process_time)
+
+
+def _peaks(contenders: Contenders) -> str:
+    """Of those in this process."""
+    said = []
+    for name, work in contenders.items():
+        if not isinstance(work, Elsewhere):
+            work()
+            said.append(f"{name} {peak(work) / 1e6:.0f}")
+    return ", ".join(said)
 
 
 class _Physicsnemo:
     """physicsnemo with one mesh, its cache dropped before each statement."""
 
     def __init__(self, mesh: Mesh) -> None:
-        python = peer_python()
-        self._peer = None if python is None else Peer(python)
-        if self._peer is None:
+        python, here = peer_python(), importlib.util.find_spec("physicsnemo") is not None
+        self._peer = None if here or python is None else Peer(python)
+        self._here: dict[str, object] | None = {} if here else None
+        if self._peer is None and self._here is None:
             return
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "mesh.npz"
             np.savez(file, points=mesh.points.numpy(), cells=mesh.cells.dense.long().numpy())
-            self._peer.run(_BEFORE.format(file=str(file)))
+            before = _BEFORE.format(file=str(file))
+            if self._peer is not None:
+                self._peer.run(before)
+            else:
+                exec(before, self._here)
 
     def row(self, expression: str) -> Contenders:
         """What it takes for an expression of `fresh()`."""
-        if self._peer is None:
+        if self._peer is not None:
+            return {"physicsnemo": Elsewhere(self._peer, expression)}
+        if self._here is None:
             return {}
-        return {"physicsnemo": Elsewhere(self._peer, expression)}
+        code = compile(expression, "physicsnemo", "eval")
+        return {"physicsnemo": lambda: eval(code, self._here)}
 
 
 _BEFORE = """
 import numpy, torch
 torch.set_num_threads(1)
-for name in ("nms", "qnms"):
+for name in () if hasattr(torch.ops.torchvision, "nms") else ("nms", "qnms"):
     torch.library.define("torchvision::" + name, "(Tensor a, Tensor b, float c) -> Tensor")
 from physicsnemo.mesh import Mesh
 held = numpy.load({file!r})
@@ -166,6 +193,14 @@ def _of_hexes(mesh: Mesh) -> Iterator[Row]:
             "pyvista": lambda: dataset.compute_cell_sizes(length=False, area=False),
         },
     )
+    yield (
+        "hexes: cell centroids (pyvista: the middle of the parameters)",
+        read + 16 * mesh.n_cells,
+        {
+            "meshkit": lambda: ops.cell_centroids(mesh),
+            "pyvista": lambda: dataset.cell_centers(vertex=False),
+        },
+    )
     yield "hexes: scaled_jacobian", read, _quality(mesh, dataset, "scaled_jacobian")
     yield (
         "hexes: face area vectors",
@@ -223,10 +258,80 @@ def _integrals(mesh: Mesh) -> Iterator[Row]:
     )
 
 
-def _of_surfaces(mesh: Mesh) -> Iterator[Row]:
+def _on_regions(mesh: Mesh) -> Iterator[Row]:
+    """Every other cell, and every other face as a side of its owner, in the order of the faces."""
+    points, table, faces = mesh.points.numpy(), mesh.cells.dense.numpy(), face_table(mesh)
+    field, vectors = mesh.point_data["p"], mesh.point_data["U"]
+    some = torch.arange(0, mesh.n_cells, 2)
+    cells, half = Region("cells", "cell", some), table[::2]
+    side = faces.owner_side[::2]
+    pairs = torch.stack([faces.sides.cell[side], faces.sides.local(side)], 1)
+    sides = Region("sides", "side", pairs)
+    rings = faces.faces.connectivity.reshape(-1, 3).numpy()[::2]
+
+    def volume_by_numpy() -> object:
+        a, b, c, d = (points[half[:, i]] for i in range(4))
+        volume = (np.cross(b - a, c - a) * (d - a)).sum(1) / 6
+        return volume @ field.numpy()[half].astype(np.float64).mean(1)
+
+    def flux_by_numpy() -> object:
+        a, b, c = (points[rings[:, i]] for i in range(3))
+        mean = vectors.numpy()[rings].astype(np.float64).mean(1)
+        return (np.cross(b - a, c - a) * mean).sum() / 2
+
+    yield (
+        "tets: integral over a region of half the cells, from points",
+        (mesh.points.nbytes + mesh.cells.connectivity.nbytes + field.nbytes) // 2 + 8 * len(some),
+        {
+            "meshkit": lambda: ops.integrate(mesh, field, on="points", region=cells),
+            "numpy": volume_by_numpy,
+        },
+    )
+    yield (
+        "tets: flux through a region of half the sides, from points",
+        mesh.points.nbytes + vectors.nbytes + rings.nbytes + pairs.nbytes,
+        {
+            "meshkit": lambda: ops.flux(mesh, vectors, on="points", region=sides),
+            "numpy": flux_by_numpy,
+        },
+    )
+
+
+def _of_quads(triangles: Mesh) -> Iterator[Row]:
+    """The same torus of quads, each of two triangles."""
     import pyvista
 
+    table = triangles.cells.dense.reshape(-1, 6)[:, [0, 1, 2, 5]].contiguous()
+    mesh = make_mesh(triangles.points, table, types="quad")
+    surface = pyvista.PolyData.from_regular_faces(mesh.points.numpy(), table.numpy())
+    read = mesh.points.nbytes + table.nbytes
+    yield (
+        "quads: areas",
+        read + 8 * mesh.n_cells,
+        {
+            "meshkit": lambda: ops.cell_measures(mesh),
+            "pyvista": lambda: surface.compute_cell_sizes(length=False, volume=False),
+        },
+    )
+    yield (
+        "quads: cell centroids (pyvista: the middle of the parameters)",
+        read + 24 * mesh.n_cells,
+        {
+            "meshkit": lambda: ops.cell_centroids(mesh),
+            "pyvista": lambda: surface.cell_centers(vertex=False),
+        },
+    )
+
+
+def _of_surfaces(mesh: Mesh) -> Iterator[Row]:
+    import pyvista
+    import trimesh
+
     surface = pyvista.PolyData.from_regular_faces(mesh.points.numpy(), mesh.cells.dense.numpy())
+
+    def bare_trimesh() -> Any:  # which keeps what it worked out
+        return trimesh.Trimesh(mesh.points.numpy(), mesh.cells.dense.numpy(), process=False)
+
     theirs = _Physicsnemo(mesh)
     read = mesh.points.nbytes + mesh.cells.connectivity.nbytes
     ops.faces(mesh), ops.edges(mesh)
@@ -237,6 +342,7 @@ def _of_surfaces(mesh: Mesh) -> Iterator[Row]:
         {
             "meshkit": lambda: ops.cell_measures(mesh),
             "pyvista": lambda: surface.compute_cell_sizes(length=False, volume=False),
+            "trimesh": lambda: bare_trimesh().area_faces,
             **theirs.row("fresh().cell_areas"),
         },
     )
@@ -246,6 +352,7 @@ def _of_surfaces(mesh: Mesh) -> Iterator[Row]:
         {
             "meshkit": lambda: ops.cell_normals(mesh),
             "pyvista": lambda: surface.compute_normals(point_normals=False, **bare),
+            "trimesh": lambda: bare_trimesh().face_normals,
             **theirs.row("fresh().cell_normals"),
         },
     )
@@ -255,6 +362,7 @@ def _of_surfaces(mesh: Mesh) -> Iterator[Row]:
         {
             "meshkit": lambda: ops.point_normals(mesh),
             "pyvista": lambda: surface.compute_normals(cell_normals=False, **bare),
+            "trimesh": lambda: bare_trimesh().vertex_normals,
             **theirs.row("fresh().point_normals"),
         },
     )
@@ -271,6 +379,14 @@ def _of_surfaces(mesh: Mesh) -> Iterator[Row]:
                 **theirs.row(their),
             },
         )
+    yield (
+        "triangles: angles along the edges (trimesh: of interior edges, not signed)",
+        mesh.points.nbytes + 40 * len(ops.faces(mesh)),
+        {
+            "meshkit": lambda: ops.edge_angles(mesh),
+            "trimesh": lambda: bare_trimesh().face_adjacency_angles,
+        },
+    )
     for name in ("scaled_jacobian", "aspect_ratio", "max_angle"):
         yield f"triangles: {name}", read + 8 * mesh.n_cells, _quality(mesh, surface, name)
     pressure = mesh.points[:, 2].contiguous()
