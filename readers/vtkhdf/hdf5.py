@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from meshkit.errors import ReadError
+from meshkit.readers.vtkhdf.heaps import Heaps
 from meshkit.readers.vtkhdf.stored import Placed, Stored, stored, told
 
 _SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
@@ -42,7 +43,7 @@ def opened(path: Path) -> Iterator[Group]:
         # Only reading: a lock would keep out the program that still writes, or fail on its disk.
         handle = h5py.File(os.fspath(path), "r", locking=False)
     try:
-        yield Group(path, size, handle, "")
+        yield Group(path, size, Heaps(path), handle, "")
     finally:
         with told(path, None):
             handle.close()
@@ -103,10 +104,11 @@ class Group(Placed):
         import h5py
 
         found = self._opened(name)
+        file = (self.path, self.size, self.heaps)
         if isinstance(found, h5py.Group):
-            return Group(self.path, self.size, found, f"{self.name}/{name}")
+            return Group(*file, found, f"{self.name}/{name}")
         if isinstance(found, h5py.Dataset):
-            return stored(Stored(self.path, self.size, found, f"{self.name}/{name}"))
+            return stored(Stored(*file, found, f"{self.name}/{name}"))
         return None
 
     def group(self, name: str) -> Group | None:

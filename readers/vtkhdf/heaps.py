@@ -58,17 +58,33 @@ def texts_of(path: Path, references: NDArray[Any], base: int) -> list[bytes]:
     return out
 
 
-def need_sound_heaps(path: Path) -> None:
-    """Look at every heap of a file before libhdf5 does.
+class Heaps:
+    """All heaps of a file, looked at once, however many texts libhdf5 is asked for.
 
-    Raises:
-        BadHeap: one is damaged.
+    Args:
+        path: a file that stays as it is.
     """
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        at = data.find(_MAGIC)
-        while at >= 0:
-            _objects(data, at)
-            at = data.find(_MAGIC, at + 1)
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._sound = path, False
+
+    def need_sound(self) -> None:
+        """Look at every heap before libhdf5 does.
+
+        Raises:
+            BadHeap: one is damaged.
+        """
+        if self._sound:
+            return
+        with (
+            self._path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            at = data.find(_MAGIC)
+            while at >= 0:
+                _objects(data, at)
+                at = data.find(_MAGIC, at + 1)
+        self._sound = True
 
 
 def _objects(data: mmap.mmap, at: int) -> dict[int, tuple[int, int]]:

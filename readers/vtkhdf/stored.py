@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
 from meshkit.readers.vtkhdf.filters import Filter, unpacked
-from meshkit.readers.vtkhdf.heaps import REFERENCE, need_sound_heaps, texts_of
+from meshkit.readers.vtkhdf.heaps import REFERENCE, Heaps, texts_of
 
 Numbers = NDArray[Any]
 
@@ -63,6 +63,7 @@ class Placed:
 
     path: Path
     size: int  # of the file
+    heaps: Heaps  # of the file
     handle: Any
     name: str
 
@@ -88,7 +89,7 @@ class Placed:
             if kind.kind == "O":
                 if count != 1:
                     raise ValueError("it is no single text")
-                need_sound_heaps(self.path)
+                self.heaps.need_sound()
             value = self.handle.attrs[name]
         if isinstance(value, bytes | np.bytes_):
             return bytes(value).rstrip(b"\0").decode("utf-8", "surrogateescape")
@@ -313,9 +314,7 @@ def stored(found: Stored) -> Stored:
         raise found.error("has no values")
     if any(n < 0 or n >= 1 << 60 for n in shape):
         raise found.error(f"declares the shape {shape}")
-    return Stored(
-        found.path, found.size, handle, found.name, tuple(shape) or (1,), dtype, bool(texts)
-    )
+    return replace(found, shape=tuple(shape) or (1,), dtype=dtype, texts=bool(texts))
 
 
 def _text(value: Any) -> str:

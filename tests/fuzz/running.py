@@ -28,10 +28,11 @@ STRUCTURAL = frozenset(
 
 @dataclass(frozen=True)
 class Batch:
-    """Some mutations of one file, by their seeds."""
+    """Some mutations of one file, by their seeds, and how long they may compute altogether."""
 
     path: str
     seeds: tuple[int, ...]
+    seconds: int = 60
 
 
 def damaged(data: bytes, seed: int) -> bytes:
@@ -115,6 +116,9 @@ def _damaged_file(path: Path, victim: Path, seed: int) -> Outcome:
 def survive(batch: Batch) -> dict[str, Any]:
     """Read each damaged copy; counts of outcomes, and what was wrong by seed."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime) + batch.seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 60))
     path = Path(batch.path)
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []

@@ -32,3 +32,12 @@ def test_it_sees_what_is_wrong(
     monkeypatch.setattr("tests.fuzz.__main__.LIMIT", 1e-6)
     assert main([".off", "--mutations", "10", "--seed", "0"]) == 1
     assert "took longer" in capfd.readouterr().out
+
+
+def test_a_hang_is_a_hang_on_the_processor(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.fuzz.__main__.SECONDS", 0)
+    assert main([".off", "--mutations", "10", "--seed", "0"]) == 1
+    row = capfd.readouterr().out.splitlines()[2].split()
+    assert (row[-3], row[-2]) == ("0", "1")  # crashed, hung

@@ -24,6 +24,7 @@ from meshkit.operators import boundary, cell_measures
 from meshkit.readers.formats import reader_for
 from meshkit.readers.reading import read, read_series
 from meshkit.readers.vtk import VtkArray, from_mesh
+from meshkit.readers.vtkhdf import heaps
 from meshkit.readers.vtkhdf.filters import BadChunk, fletcher32, unpacked
 from meshkit.readers.writing import write
 from meshkit.report import Ledger, Report
@@ -1039,6 +1040,31 @@ def test_a_heap_that_libhdf5_would_walk_for_ever(where: str, tmp_path: Path) -> 
     data[free + 8 : free + 16] = bytes(8)
     file.write_bytes(data)
     refused(file, "0 free bytes at byte")
+
+
+def test_heaps_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many attributes are texts; each look goes through the whole file."""
+
+    def looks(n: int) -> int:
+        def texts(group: Any) -> None:
+            for i in range(n):
+                array = group.create_dataset(f"PointData/f{i}", data=np.zeros(len(group["Points"])))
+                array.attrs["Attribute"] = "None"
+
+        looked.clear()
+        mesh = read(changed(foreign(tmp_path / f"{n}.vtkhdf"), texts))
+        assert f"f{n - 1}" in mesh.point_data.keys()
+        return len(looked)
+
+    looked: list[int] = []
+    walk = heaps._objects
+
+    def counted(data: Any, at: int) -> dict[int, tuple[int, int]]:
+        looked.append(at)
+        return walk(data, at)
+
+    monkeypatch.setattr(heaps, "_objects", counted)
+    assert looks(9) == looks(1) > 0
 
 
 def test_faces_that_are_named_again_and_again(tmp_path: Path) -> None:
