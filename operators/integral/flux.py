@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -109,7 +111,7 @@ def _compiled(
 ) -> Tensor:
     rings = patch.offsets, patch.connectivity
     if on == "points":
-        at = wide(vectors).reshape(len(vectors), -1, 3)
+        at = wide(vectors).reshape(len(vectors), math.prod(vectors.shape[1:-1]), 3)
         out = flux_of_rings(points, at, *rings) * patch.signs[:, None]
         return out.reshape(len(patch), *vectors.shape[1:-1])
     normal = ring_geometry(points, *rings, "vectors")["vectors"] * patch.signs[:, None]

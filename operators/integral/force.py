@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -142,14 +143,15 @@ def _compiled(
 
     pressure, shear = values
     p, t = on_rings(pressure), None
+    count = math.prod(pressure.shape[1:])
     if shear is not None and signs[1] is not None:
-        t = on_rings(shear).reshape(len(p), -1, 3) * _SIGN[signs[1]]
+        t = on_rings(shear).reshape(len(p), count, 3) * _SIGN[signs[1]]
     found = force_on_rings(
         points,
         patch.offsets,
         patch.connectivity,
         patch.signs * _SIGN[signs[0]],
-        p.reshape(len(p), -1),
+        p.reshape(len(p), count),
         t,
         on == "points",
     )

@@ -138,7 +138,9 @@ def _of_solids(row: CellType, size: int, x: Tensor, wanted: Set[str]) -> Values:
         if "aspect_ratio" in wanted:
             surface = torch.stack([ring_area(x[:, ring]) for ring in rings]).sum(0)
             volume = _volume(rings, x)
-            out["aspect_ratio"] = longest * surface / (REGULAR[row.shape] * volume)
+            out["aspect_ratio"] = (
+                longest * surface / (REGULAR[row.shape] * (volume + 0.0))
+            )  # never -0.0
     if wanted & {"min_angle", "max_angle"}:
         found = _dihedral(row, place, rings, x)
         out["min_angle"] = torch.rad2deg(found.amin(0))
@@ -195,7 +197,7 @@ def _of_polyhedra(cells: Cells, points: Tensor, wanted: Set[str]) -> Values:
             longest = longest.scatter_reduce(0, rings.cell, along.amax(1), "amax")
             shortest = shortest.scatter_reduce(0, rings.cell, along.amin(1), "amin")
         out["edge_ratio"] = longest / shortest
-        out["aspect_ratio"] = longest * surface / (REGULAR["polyhedron"] * volume)
+        out["aspect_ratio"] = longest * surface / (REGULAR["polyhedron"] * (volume + 0.0))
     if wanted & {"min_angle", "max_angle"}:
         found = polyhedron_angles(part, points)
         blank = points.new_full((n,), float("nan"))

@@ -15,12 +15,13 @@ class Metric:
     best: float
     unit: str  # "" for ratios
     from_faces: bool  # follows from the faces around a cell, not from the cell alone
+    turns: bool = False  # negative where a cell is inside out, which is worse than infinite
 
 
 METRICS: Final[dict[str, Metric]] = {
     m.name: m
     for m in (
-        Metric("aspect_ratio", "high", 1.0, "", False),
+        Metric("aspect_ratio", "high", 1.0, "", False, turns=True),
         Metric("edge_ratio", "high", 1.0, "", False),
         Metric("scaled_jacobian", "low", 1.0, "", False),
         Metric("min_angle", "low", 90.0, "deg", False),

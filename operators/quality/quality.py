@@ -53,12 +53,16 @@ centroid and to the neighbour's c | 1, -1 |
 
     Aspect ratio, edge ratio, angles, scaled Jacobian and equiangle skewness are those of Verdict
     where it has them (aspect ratio: triangles, quads, tets; of other solids the same quotient, of
-    polyhedra against a cube; skewness of tets: by the corners of their faces); non-orthogonality
+    polyhedra against a cube; skewness of tets: by the corners of their faces; VTK 9.7 itself takes
+    not all edges for the angles of tets and the edge ratio of hexahedra, and projects warped
+    quads); non-orthogonality
     and skewness those of OpenFOAM's checkMesh, orthogonal quality that of Ansys Fluent. (Ansys
     Meshing reports the lesser of that and of 1 - skewness for tets, wedges and pyramids.)
 
-    High-order cells: through their corners. Flat hanging nodes of polyhedra count as angles of
-    180 degrees. Measures use the cells' own faces: nothing is averaged.
+    The aspect ratio of a cell inside out is negative, of one without size infinite; so is the
+    edge ratio where an edge has no length. High-order cells: through their corners. Flat hanging
+    nodes of polyhedra count as angles of 180 degrees. Measures use the cells' own faces: nothing
+    is averaged.
 
     Args:
         mesh: any.
@@ -67,8 +71,9 @@ centroid and to the neighbour's c | 1, -1 |
     Returns:
         TensorDict [n_cells] of these names, in the dtype of the points (float16 and bfloat16 are
         computed in float32). NaN where a cell has no such measure: curves, vertices and strips;
-        where the table says of which; without a neighbour; and where an edge or a face has no
-        size. Differentiable in the points where the least or greatest is one alone.
+        where the table says of which; without a neighbour; and, but for the two ratios, where an
+        edge or a face has no size (those are NaN where the whole cell is a point). Differentiable
+        in the points where the least or greatest is one alone.
 
     Raises:
         MeshError: as `cell_measures`, or a name is unknown.

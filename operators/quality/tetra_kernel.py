@@ -73,7 +73,7 @@ def _shapes(
         kx, ky, kz = ay * cz - az * cy, az * cx - ax * cz, ax * cy - ay * cx  # from r
         lx, ly, lz = cy * bz - cz * by, cz * bx - cx * bz, cx * by - cy * bx  # from q
         mx, my, mz = dy * ez - dz * ey, dz * ex - dx * ez, dx * ey - dy * ex  # from p
-        triple = -(jx * cx + jy * cy + jz * cz)
+        triple = 0.0 - (jx * cx + jy * cy + jz * cz)  # never -0.0
         out[1, row] = longest / shortest
         out[2, row] = triple / most
         if surfaces:

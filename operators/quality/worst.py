@@ -37,7 +37,8 @@ def worst(quality: TensorDictBase, count: int = 5) -> tuple[Worst, ...]:
 
     Returns:
         One `Worst` for each measure, in the order of the table; of equal values the lower id
-        first. Plain numbers: the values are copied from the device.
+        first. Cells inside out, whose aspect ratio is negative, come before all others. Plain
+        numbers: the values are copied from the device.
 
     Raises:
         MeshError: this is not what `quality` gives, a name is no measure of quality, or the
@@ -59,14 +60,13 @@ def worst(quality: TensorDictBase, count: int = 5) -> tuple[Worst, ...]:
             continue
         values = quality.get(name).detach()
         known = torch.nonzero(~torch.isnan(values)).squeeze(1)
-        some = values[known]
+        some = -1 / values[known] if metric.turns else values[known]
         take = min(count, len(some))
         # A stable sort of the few that can be among them.
         high = metric.worse == "high"
         ends = torch.topk(some, take, largest=high).values
         near = (some >= ends[-1]) if high and take else (some <= ends[-1]) if take else some > some
-        ids = known[near]
-        order = torch.argsort(values[ids], descending=high, stable=True)[:take]
-        ids = ids[order]
+        order = torch.argsort(some[near], descending=high, stable=True)[:take]
+        ids = known[near][order]
         out.append(Worst(name, metric.unit, tuple(ids.tolist()), tuple(values[ids].tolist())))
     return tuple(out)

@@ -567,3 +567,21 @@ def test_refusals() -> None:
     with pytest.raises(MeshError, match=r"above 0 and at most 1"):
         ops.integration_weights(mesh, on="points", rows=torch.tensor([0]), chance=0.0)
     assert isinstance(mesh.faces, Faces)
+
+
+def test_nothing_at_all_has_no_flux_and_bears_no_force() -> None:
+    """No points, no components, and regions of nothing."""
+    none = make_mesh(torch.zeros(0, 3), torch.zeros(0, 4, dtype=torch.int64))
+    surface = make_mesh(torch.zeros(4, 3), torch.zeros(0, 3, dtype=torch.int64))
+    empty = Region("none", "side", torch.zeros(0, 2, dtype=torch.int64))
+    for mesh in (none, surface, meshes.cube_hexes(1)):
+        n = mesh.n_points
+        through = ops.flux(mesh, torch.ones(n, 3), on="points", region=empty)
+        assert float(through) == 0 and through.dtype == mesh.points.dtype
+        borne = ops.force(
+            mesh, torch.ones(n, 2), torch.ones(n, 2, 3), on="points", shear_on="body", region=empty
+        )
+        assert [x.tolist() for x in borne] == [[[0.0] * 3] * 2] * 2
+        assert ops.flux(mesh, torch.ones(n, 0, 3), on="points", region=empty).shape == (0,)
+        assert ops.force(mesh, torch.ones(n, 0), on="points", region=empty)[0].shape == (0, 3)
+        assert ops.integrate(mesh, torch.ones(n, 2), on="points", region=empty).tolist() == [0, 0]

@@ -323,6 +323,21 @@ def test_worst_cells_are_named() -> None:
     assert ops.worst(none)[0].ids == ()
 
 
+def test_cells_inside_out_are_worse_than_flat_ones() -> None:
+    points = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]
+    tets = [[0, 1, 2, 3], [0, 1, 2, 4], [0, 2, 1, 3], [0, 1, 2, 2], [1, 4, 2, 3]]
+    for types in ("tetra", "polyhedron"):
+        mesh = make_mesh(points, tets, types="tetra")
+        if types == "polyhedron":
+            rings = [[[a, c, b], [a, b, d], [b, c, d], [c, a, d]] for a, b, c, d in tets]
+            mesh = make_mesh(points, polyhedra=rings)
+        for each in (mesh, mesh.replace(points=mesh.points.clone().requires_grad_())):
+            found = ops.quality(each, only=["aspect_ratio"])
+            assert found["aspect_ratio"][[1, 3]].tolist() == [math.inf, math.inf]
+            assert found["aspect_ratio"][2] < 0
+            assert ops.worst(found, 3)[0].ids == (2, 1, 3)
+
+
 def test_first_cell_heights() -> None:
     for name, height in (("hexes", 0.1 / 3), ("wedges", 0.1 / 3), ("tets", 0.1 / 3)):
         mesh = meshes.stretched(KINDS[name](3), 1.0, 1.0, 0.1)
