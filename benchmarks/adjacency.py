@@ -1,8 +1,11 @@
 """Faces, neighbours, points and boundary beside numpy, torch, scipy, VTK and physicsnemo.
 
-CPU seconds, one torch thread. Topology is worked out anew at each run. Ids are int64 and then
-int32, cells and points in the order of the lattice and then at random. physicsnemo knows simplices
-only; it is left out where it is not installed.
+CPU seconds, one torch thread. Topology is worked out anew at each run. Ids are int64, cells and
+points in the order of the lattice and then at random. Beside the name of each row stands by how
+many MB the process grew at most in one run of each. physicsnemo knows simplices only; it is left
+out where it is not installed. VTK's links of points to cells have ids of 32 bits.
+
+MESHKIT_BENCHMARK leaves only the rows whose mesh has it in its name: "tets", "hexes permuted".
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.apart import peak
 from benchmarks.cases import hexes, permuted, tets, with_ids
 from benchmarks.timing import Comparison
 from meshkit import Mesh, operators as ops
@@ -29,65 +33,59 @@ def comparisons(n: int) -> Iterator[Comparison]:
     torch.set_num_threads(1)
     side = round((6 * n**3) ** (1 / 3))
     wanted = os.environ.get("MESHKIT_BENCHMARK", "")
-    for kind, made in (("tets", tets(n)), ("hexes", hexes(side))):
-        for dtype in (torch.int64, torch.int32):
-            for order in ("in order", "permuted"):
-                mesh = with_ids(made if order == "in order" else permuted(made), dtype)
-                ids = str(dtype).removeprefix("torch.")
-                name = f"{mesh.n_cells} {kind} {order}, {ids}"
-                if wanted in name:
-                    yield from _operations(mesh, name)
+    for kind, make in (("tets", lambda: tets(n)), ("hexes", lambda: hexes(side))):
+        for order, change in (("in order", lambda mesh: mesh), ("permuted", permuted)):
+            mesh = with_ids(change(make()), torch.int64)
+            name = f"{mesh.n_cells} {kind} {order}"
+            if wanted in name:
+                yield from _operations(mesh, name)
 
 
 def _operations(mesh: Mesh, name: str) -> Iterator[Comparison]:
+    """Each as soon as its contenders were run once for their memory."""
+
     def fresh() -> Mesh:
         return mesh.replace(cells=mesh.cells.apply(lambda x: x))
 
-    table = mesh.cells.dense
-    width = table.element_size()
-    faces, skin = ops.faces(fresh()), ops.boundary(fresh())
-    cells, points = ops.cell_cells(fresh()), ops.point_points(fresh())
-
-    def moved(*out: torch.Tensor) -> int:
-        return sum(x.nbytes for x in (table, *out))
-
-    rows: list[tuple[str, int, Contenders]] = [
-        (
-            "faces with owner and neighbour",
-            moved(*faces.sources),
-            {
-                "meshkit": lambda: ops.faces(fresh()),
-                "numpy": partial(_numpy_faces, mesh),
-                "torch": partial(_torch_faces, mesh),
-            },
+    table, theirs = mesh.cells.dense, _physicsnemo(mesh)
+    rows: dict[str, tuple[Callable[[Mesh], Any], Contenders]] = {
+        "faces with owner and neighbour": (
+            ops.faces,
+            {"numpy": partial(_numpy_faces, mesh), "torch": partial(_torch_faces, mesh)},
         ),
-        (
-            "cell-cell",
-            moved(cells.offsets, cells.indices),
+        "cell-cell": (
+            ops.cell_cells,
             {
-                "meshkit": lambda: ops.cell_cells(fresh()),
                 "numpy and scipy": partial(_scipy_cell_cells, mesh),
                 "torch": partial(_torch_cell_cells, mesh),
             },
         ),
-        (
-            "point-point",
-            moved(points.offsets, points.indices),
-            {
-                "meshkit": lambda: ops.point_points(fresh()),
-                "scipy": partial(_scipy_point_points, mesh),
-            },
+        "point-point": (ops.point_points, {"scipy": partial(_scipy_point_points, mesh)}),
+        "point-cell": (
+            ops.point_cells,
+            {"scipy": partial(_scipy_point_cells, mesh), "VTK": _vtk_links(mesh)},
         ),
-        (
-            "boundary",
-            moved(skin.cells.connectivity) + mesh.n_points * width,
-            {"meshkit": lambda: ops.boundary(fresh()), **_vtk_boundary(mesh)},
-        ),
-    ]
-    for operation, peer in zip(rows, _physicsnemo(mesh), strict=True):
-        what, least, contenders = operation
-        contenders.update(peer)
-        yield Comparison(f"{what}: {name}", least, contenders, clock=time.process_time)
+        "boundary": (ops.boundary, _vtk_boundary(mesh)),
+    }
+    for what, (ours, peers) in rows.items():
+        contenders: Contenders = {"meshkit": lambda ours=ours: ours(fresh()), **peers}
+        contenders.update(theirs.get(what, {}))
+        least = table.nbytes + _bytes_of(ours(fresh()), mesh)
+        peaks = {who: peak(work) / 1e6 for who, work in contenders.items()}
+        said = ", ".join(f"{who} {mb:.0f}" for who, mb in peaks.items())
+        yield Comparison(
+            f"{what}: {name} (peak MB: {said})", least, contenders, clock=time.process_time
+        )
+
+
+def _bytes_of(answer: Any, mesh: Mesh) -> int:
+    """What an answer holds; of a boundary its cells and a mark for each point."""
+    if isinstance(answer, Mesh):
+        return (
+            answer.cells.connectivity.nbytes + mesh.n_points * answer.cells.offsets.element_size()
+        )
+    parts = answer.sources if hasattr(answer, "sources") else (answer.offsets, answer.indices)
+    return sum(x.nbytes for x in parts)
 
 
 # --- peers ---------------------------------------------------------------------------------------
@@ -175,6 +173,30 @@ def _scipy_point_points(mesh: Mesh) -> object:
     return links
 
 
+def _scipy_point_cells(mesh: Mesh) -> object:
+    from scipy.sparse import csr_array
+
+    table = mesh.cells.dense.numpy()
+    n, k = table.shape
+    parts = (np.ones(n * k, np.int8), table.reshape(-1), np.arange(0, n * k + 1, k))
+    return csr_array(parts, (n, mesh.n_points)).tocsc()
+
+
+def _vtk_links(mesh: Mesh) -> Callable[[], object]:
+    import meshkit as mk
+
+    dataset = mk.to_pyvista(mesh)
+    from vtkmodules.vtkCommonDataModel import vtkStaticCellLinks
+
+    def build() -> object:
+        links = vtkStaticCellLinks()
+        links.SetDataSet(dataset)
+        links.BuildLinks()
+        return links
+
+    return build
+
+
 def _vtk_boundary(mesh: Mesh) -> Contenders:
     import meshkit as mk
 
@@ -185,26 +207,26 @@ def _vtk_boundary(mesh: Mesh) -> Contenders:
     }
 
 
-def _physicsnemo(mesh: Mesh) -> list[Contenders]:
-    """Its answers in the order of ours, empty where it has none."""
-    none: list[Contenders] = [{}, {}, {}, {}]
+def _physicsnemo(mesh: Mesh) -> dict[str, Contenders]:
+    """Its answers by operation, none where it has none."""
     if CELL_TYPES[int(mesh.cells.types[0])].name != "tetra":
-        return none
+        return {}
     try:
         theirs = _physicsnemo_class()
     except ImportError:
-        return none
+        return {}
     table = mesh.cells.dense.long()
 
     def fresh() -> Any:
         return theirs(points=mesh.points, cells=table)
 
-    return [
-        {"physicsnemo": lambda: fresh().get_facet_mesh()},
-        {"physicsnemo": lambda: fresh().get_cell_to_cells_adjacency()},
-        {"physicsnemo": lambda: fresh().get_point_to_points_adjacency()},
-        {"physicsnemo": lambda: fresh().get_boundary_mesh()},
-    ]
+    return {
+        "faces with owner and neighbour": {"physicsnemo": lambda: fresh().get_facet_mesh()},
+        "cell-cell": {"physicsnemo": lambda: fresh().get_cell_to_cells_adjacency()},
+        "point-point": {"physicsnemo": lambda: fresh().get_point_to_points_adjacency()},
+        "point-cell": {"physicsnemo": lambda: fresh().get_point_to_cells_adjacency()},
+        "boundary": {"physicsnemo": lambda: fresh().get_boundary_mesh()},
+    }
 
 
 _LIBRARIES: list[torch.library.Library] = []
