@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final
 
+from meshkit.operators.differential.sparse_kernels import ALONG, CROSS, MATRIX, ONE, THREE
+
 Term = tuple[int, int, int, float]
 """To component `out` add sign x coefficient x input component: (out, coefficient, in, sign)."""
 
@@ -81,15 +83,13 @@ def of_gradient(form: Form, d: int) -> Form:
 
 
 def runs(terms: list[Term]) -> list[int]:
-    """How many terms after each other (by output) compiled loops add together: 9 that are a
-    matrix of three outputs and three inputs, 6 that are a cross product, 3 of one output, or 1.
-    """
+    """Which terms after each other (by output) compiled loops add together: `MATRIX`, its kin."""
     found: list[int] = []
     at = 0
     while at < len(terms):
         rest = terms[at:]
-        size = next(n for n, fits in _RUNS if len(rest) >= n and fits(rest[:n]))
-        found.append(size)
+        code, size = next((code, n) for code, n, fits in _RUNS if len(rest) >= n and fits(rest[:n]))
+        found.append(code)
         at += size
     return found
 
@@ -108,9 +108,16 @@ def _is_cross(terms: list[Term]) -> bool:
     return moved == sorted(curl_form(3).pattern)
 
 
-_RUNS: Final[tuple[tuple[int, Callable[[list[Term]], bool]], ...]] = (
-    (9, _is_matrix),
-    (6, _is_cross),
-    (3, lambda terms: len({t[0] for t in terms}) == 1),
-    (1, lambda terms: True),
+def _is_along(terms: list[Term]) -> bool:
+    (p, c, q, sign), *_ = terms
+    return terms == [(p + i, c, q + i, sign) for i in range(3)]
+
+
+_RUNS: Final[tuple[tuple[int, int, Callable[[list[Term]], bool]], ...]] = (
+    (MATRIX, 9, _is_matrix),
+    (CROSS, 6, _is_cross),
+    (THREE, 3, lambda terms: len({t[0] for t in terms}) == 1),
+    (ALONG, 3, _is_along),
+    (ONE, 1, lambda terms: True),
 )
+"""What it is, how many terms it has, and whether some are such."""

@@ -23,6 +23,7 @@ def gradients(
     lo: int,
     hi: int,
     rows: Array,
+    at: Array,
     cols: Array,
     coefs: Array,
     flat: Array,
@@ -31,12 +32,13 @@ def gradients(
     units: int,
     out: Array,
 ) -> None:
-    """The rows lo to hi of one band of a map that takes differences against its own row, and gives
-    each component three derivatives: coefficients 0, 1 and 2 of one difference.
+    """The rows lo to hi of one band of a map that takes differences and gives each component three
+    derivatives: coefficients 0, 1 and 2 of one difference.
 
     Args:
         lo, hi: a range of the band.
         rows: unsigned [m], or empty where the band has all rows; then `out` is set, not added to.
+        at: unsigned [m]: what differences are taken against; empty: each against its own row.
         cols: unsigned [width, m].
         coefs: [width, 3, m].
         flat, step, apart: component q of row r is flat[step x r + apart x q].
@@ -55,15 +57,15 @@ def gradients(
             x = space[:, : e - b] if listed else out[3 * u : 3 * u + many, b:e]
             k = 0
             if width >= 4 and together:
-                _vectors_of_four(rows, cols, coefs, column, step, b, x)
+                _vectors_of_four(at, cols, coefs, column, step, b, x)
                 k = 4
             elif width >= 4:
-                _scalars_of_four(rows, cols, coefs, column, step, b, x)
+                _scalars_of_four(at, cols, coefs, column, step, b, x)
                 k = 4
             if (k < width or k == 0) and together:
-                _vectors(k, rows, cols, coefs, column, step, b, x)
+                _vectors(k, at, cols, coefs, column, step, b, x)
             elif k < width or k == 0:
-                _scalars(k, rows, cols, coefs, column, step, b, x)
+                _scalars(k, at, cols, coefs, column, step, b, x)
             if listed:
                 for p in range(many):
                     _scatter(rows[b:e], x[p], out[3 * u + p])
@@ -72,15 +74,15 @@ def gradients(
 
 @kernel
 def _scalars_of_four(
-    rows: Array, cols: Array, coefs: Array, column: Array, step: Any, b: int, out: Array
+    own_at: Array, cols: Array, coefs: Array, column: Array, step: Any, b: int, out: Array
 ) -> None:
     """Three derivatives from the first four entries of each row, set."""
     p, q, s, t = cols[0, b:], cols[1, b:], cols[2, b:], cols[3, b:]
     coefs = coefs[:, :, b:]
     x, y, z = out[0], out[1], out[2]
-    listed = len(rows) > 0
+    given = len(own_at) > 0
     for r in range(out.shape[1]):
-        own = column[np.uint64(step) * (np.uint64(rows[b + r]) if listed else np.uint64(b + r))]
+        own = column[np.uint64(step) * (np.uint64(own_at[b + r]) if given else np.uint64(b + r))]
         f, g = column[p[r] * step] - own, column[q[r] * step] - own
         h, i = column[s[r] * step] - own, column[t[r] * step] - own
         x[r] = coefs[0, 0, r] * f + coefs[1, 0, r] * g + coefs[2, 0, r] * h + coefs[3, 0, r] * i
@@ -91,7 +93,7 @@ def _scalars_of_four(
 @kernel
 def _scalars(
     first: int,
-    rows: Array,
+    own_at: Array,
     cols: Array,
     coefs: Array,
     column: Array,
@@ -104,11 +106,11 @@ def _scalars(
     x, y, z = out[0], out[1], out[2]
     if first == 0:
         out[:3] = 0
-    listed = len(rows) > 0
+    given = len(own_at) > 0
     for w in range(first, cols.shape[0]):
         at, i, j, k = cols[w, b:], coefs[w, 0, b:], coefs[w, 1, b:], coefs[w, 2, b:]
         for r in range(out.shape[1]):
-            own = np.uint64(step) * (np.uint64(rows[b + r]) if listed else np.uint64(b + r))
+            own = np.uint64(step) * (np.uint64(own_at[b + r]) if given else np.uint64(b + r))
             f = column[at[r] * step] - column[own]
             x[r] += i[r] * f
             y[r] += j[r] * f
@@ -117,15 +119,15 @@ def _scalars(
 
 @kernel
 def _vectors_of_four(
-    rows: Array, cols: Array, coefs: Array, column: Array, step: Any, b: int, out: Array
+    own_at: Array, cols: Array, coefs: Array, column: Array, step: Any, b: int, out: Array
 ) -> None:
     """As `_scalars_of_four` for three components side by side."""
     p, q, s, t = cols[0, b:], cols[1, b:], cols[2, b:], cols[3, b:]
     coefs = coefs[:, :, b:]
     second, third = column[1:], column[2:]
-    listed = len(rows) > 0
+    given = len(own_at) > 0
     for r in range(out.shape[1]):
-        own = np.uint64(step) * (np.uint64(rows[b + r]) if listed else np.uint64(b + r))
+        own = np.uint64(step) * (np.uint64(own_at[b + r]) if given else np.uint64(b + r))
         x, y, z = column[own], second[own], third[own]
         at = p[r] * step
         f, f_, f__ = column[at] - x, second[at] - y, third[at] - z
@@ -145,7 +147,7 @@ def _vectors_of_four(
 @kernel
 def _vectors(
     first: int,
-    rows: Array,
+    own_at: Array,
     cols: Array,
     coefs: Array,
     column: Array,
@@ -157,11 +159,11 @@ def _vectors(
     second, third = column[1:], column[2:]
     if first == 0:
         out[:] = 0
-    listed = len(rows) > 0
+    given = len(own_at) > 0
     for w in range(first, cols.shape[0]):
         at, i, j, k = cols[w, b:], coefs[w, 0, b:], coefs[w, 1, b:], coefs[w, 2, b:]
         for r in range(out.shape[1]):
-            own = np.uint64(step) * (np.uint64(rows[b + r]) if listed else np.uint64(b + r))
+            own = np.uint64(step) * (np.uint64(own_at[b + r]) if given else np.uint64(b + r))
             col = at[r] * step
             f, g, h = column[col] - column[own], second[col] - second[own], third[col] - third[own]
             c, d, e = i[r], j[r], k[r]

@@ -18,9 +18,9 @@ BLOCK = 1024
 NOTHING, OWN_ROW, GIVEN = 0, 1, 2
 """Against what the differences are taken."""
 
-MATRIX, CROSS, THREE, ONE = 9, 6, 3, 1
-"""Terms that are added together: three of each of three outputs; a cross product; three of one
-output; one."""
+MATRIX, CROSS, ALONG, THREE, ONE = 9, 6, 4, 3, 1
+"""Terms that are added together: three of each of three outputs; a cross product; three components
+by one coefficient; three of one output; one."""
 
 
 @kernel
@@ -49,7 +49,7 @@ def sums(
         against: what the differences are taken against.
         cols: unsigned [width, m].
         coefs: [width, c, m].
-        runs: int64: how many terms after each other go together: `MATRIX` and its kin.
+        runs: int64: which terms after each other go together: `MATRIX` and its kin.
         terms: int64 [t, 3]: (out, coefficient, in), by out.
         signs: [t].
         flat, step, apart: component q of row r is flat[step x r + apart x q].
@@ -85,6 +85,8 @@ def sums(
                     _take(at, h, step, b, e, own[2])
                 if run == CROSS:
                     _cross(cols, coefs, signs[t], f, g, h, step, own, b, target)
+                elif run == ALONG:
+                    _along(cols, coefs, terms[t, 1], signs[t], f, g, h, step, own, b, target)
                 elif run == MATRIX:
                     _matrix(cols, coefs, terms[t:], signs[t:], f, g, h, step, own, b, target)
                 else:
@@ -92,7 +94,7 @@ def sums(
             if not whole:
                 for i in range(many):
                     _scatter(rows[b:e], target[i], out[p + i])
-            t += run
+            t += 3 if run == ALONG else run
 
 
 @kernel
@@ -165,6 +167,50 @@ def _three(
                 + t * j[r] * (g[col] - own[1, r])
                 + u * k[r] * (h[col] - own[2, r])
             )
+
+
+@kernel
+def _along(
+    cols: Array,
+    coefs: Array,
+    c: int,
+    sign: float,
+    f: Array,
+    g: Array,
+    h: Array,
+    step: Any,
+    own: Array,
+    b: int,
+    out: Array,
+) -> None:
+    """Three components, each by the same coefficient."""
+    x, y, z = out[0], out[1], out[2]
+    width = cols.shape[0]
+    w = 0
+    while w + 4 <= width:
+        p, q, s, t = cols[w, b:], cols[w + 1, b:], cols[w + 2, b:], cols[w + 3, b:]
+        i, j, k, m = coefs[w, c, b:], coefs[w + 1, c, b:], coefs[w + 2, c, b:], coefs[w + 3, c, b:]
+        for r in range(len(x)):
+            d, e, n, o = p[r] * step, q[r] * step, s[r] * step, t[r] * step
+            u, v, a = own[0, r], own[1, r], own[2, r]
+            x[r] += sign * (
+                i[r] * (f[d] - u) + j[r] * (f[e] - u) + k[r] * (f[n] - u) + m[r] * (f[o] - u)
+            )
+            y[r] += sign * (
+                i[r] * (g[d] - v) + j[r] * (g[e] - v) + k[r] * (g[n] - v) + m[r] * (g[o] - v)
+            )
+            z[r] += sign * (
+                i[r] * (h[d] - a) + j[r] * (h[e] - a) + k[r] * (h[n] - a) + m[r] * (h[o] - a)
+            )
+        w += 4
+    while w < width:
+        at, i = cols[w, b:], coefs[w, c, b:]
+        for r in range(len(x)):
+            d = at[r] * step
+            x[r] += sign * i[r] * (f[d] - own[0, r])
+            y[r] += sign * i[r] * (g[d] - own[1, r])
+            z[r] += sign * i[r] * (h[d] - own[2, r])
+        w += 1
 
 
 @kernel

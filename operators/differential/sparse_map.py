@@ -173,8 +173,9 @@ class SparseMap:
             rows = none if part.rows is None else _unsigned(part.rows.to(part.cols.dtype))
             base = none if part.base is None else _unsigned(part.base.to(part.cols.dtype))
             here, m = (cols, array(part.coefs)), cols.shape[1]
-            if self.form == _GRADIENT and self.against == "own row":
-                over_rows(gradients, m, rows, *here, flat, step, apart, units, out.numpy())
+            if self.form == _GRADIENT and self.against != "nothing":
+                at = base if self.against == "given" else rows
+                over_rows(gradients, m, rows, at, *here, flat, step, apart, units, out.numpy())
             else:
                 known = (_CODES[self.against], *here, *self._terms(units))
                 over_rows(sums, m, rows, base, *known, flat, step, apart, out.numpy())
