@@ -73,4 +73,5 @@ def test_terms_go_together() -> None:
     assert runs(sorted(of_gradient(gradient_form(3), 3).terms(1))) == [9]
     assert runs(sorted(divergence_form(3).terms(2))) == [3, 3]
     assert runs(sorted(gradient_form(3).terms(1))) == [1, 1, 1]
+    assert runs(sorted(SCALAR.terms(4))) == [4, 1]  # three components by one coefficient
     assert sum(runs(sorted(of_gradient(curl_form(3), 3).terms(1)))) == 18
