@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz [SUFFIX ...]`: a table of what became of damaged files.
+"""`python -m tests.fuzz [SUFFIX | FILE ...]`: a table of what became of damaged files.
 
 Each batch of mutations runs in a process of its own, with a limit on the time that it computes and
 a longer one on the clock; what ends a process counts as a crash, what outlasts a limit as a hang.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -25,10 +26,13 @@ SECONDS = 60  # that a batch may compute
 LIMIT = 600.0  # seconds of a batch by the clock: a machine that does much else is no hang
 
 
-def batches(suffix: str, folder: Path, mutations: int, start: int) -> list[Batch]:
-    """The mutations of a format, spread over its files."""
-    folder.mkdir()
-    files = list(SEEDS[suffix](folder, suffix))
+def batches(what: str, folder: Path, mutations: int, start: int) -> list[Batch]:
+    """The mutations of a format, spread over its files; or of one file, copied with its folder."""
+    if what in SEEDS:
+        folder.mkdir()
+        files = list(SEEDS[what](folder, what))
+    else:
+        files = [shutil.copytree(Path(what).parent, folder) / Path(what).name]
     out = []
     for i, path in enumerate(files):
         share = mutations // len(files) + (i < mutations % len(files))
@@ -41,7 +45,7 @@ def batches(suffix: str, folder: Path, mutations: int, start: int) -> list[Batch
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; 0 when nothing was wrong."""
     parser = argparse.ArgumentParser(prog="tests.fuzz", description=__doc__)
-    parser.add_argument("suffixes", nargs="*", help="all by default")
+    parser.add_argument("what", nargs="*", help="suffixes or files; all suffixes by default")
     parser.add_argument("--mutations", type=int, default=300, help="a format (default 300)")
     parser.add_argument("--seed", type=int, help="the first seed (default: any)")
     parser.add_argument("--jobs", type=int, default=2)
@@ -54,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{'format':8}" + "".join(f"{name:>9}" for name in columns))
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        for suffix in args.suffixes or SEEDS:
-            todo = batches(suffix, Path(folder) / suffix[1:], args.mutations, start)
+        for i, what in enumerate(args.what or SEEDS):
+            todo = batches(what, Path(folder) / str(i), args.mutations, start)
             total: Counter[str] = Counter()
             seconds, said = 0.0, []
             for ending in workers.run(survive, todo, jobs=args.jobs, timeout=LIMIT):
@@ -70,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 said += [f"  {where}, {line}" for line in ending.answer["wrong"]]
             files = len({b.path for b in todo})
             row = (files, *(total[name] for name in columns[1:-1]), round(seconds))
-            print(f"{suffix:8}" + "".join(f"{value:9}" for value in row), flush=True)
+            print(f"{Path(what).name:8}" + "".join(f"{value:9}" for value in row), flush=True)
             for line in said:
                 print(line)
             bad += len(said)

@@ -34,6 +34,14 @@ def test_it_sees_what_is_wrong(
     assert "took longer" in capfd.readouterr().out
 
 
+def test_a_file_of_ones_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = next(iter(SEEDS[".off"](tmp_path, ".off")))
+    before = file.read_bytes()
+    assert main([str(file), "--mutations", "3", "--seed", "0"]) == 0
+    assert capfd.readouterr().out.splitlines()[2].split()[:2] == [file.name, "1"]
+    assert file.read_bytes() == before
+
+
 def test_a_hang_is_a_hang_on_the_processor(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
