@@ -53,9 +53,7 @@ def compiled_shapes(
             rings=[[place[p] for p in ring] for ring in row.faces],
             corners=np.array(CORNERS.get(row.shape, ()), dtype=np.int64).reshape(-1, 4),
             shape=row.shape,
-            sides=sizes,
-            angles=angles,
-            skewness=skewed,
+            wanted=wanted,
         )
         shape, regular = row.shape, REGULAR[row.shape]
     factors = {"aspect_ratio": 1 / regular, "scaled_jacobian": IDEAL.get(shape, math.nan)}

@@ -53,11 +53,11 @@ centroid and to the neighbour's c | 1, -1 |
 
     Aspect ratio, edge ratio, angles, scaled Jacobian and equiangle skewness are those of Verdict
     where it has them (aspect ratio: triangles, quads, tets; of other solids the same quotient, of
-    polyhedra against a cube; skewness of tets: by the corners of their faces; VTK 9.7 itself takes
-    not all edges for the angles of tets and the edge ratio of hexahedra, and projects warped
-    quads); non-orthogonality
-    and skewness those of OpenFOAM's checkMesh, orthogonal quality that of Ansys Fluent. (Ansys
-    Meshing reports the lesser of that and of 1 - skewness for tets, wedges and pyramids.)
+    polyhedra against a cube; skewness of tets: by the corners of their faces). VTK 9.7 itself does
+    not look at all edges for the angles of tets and the edge ratio of hexahedra, and projects
+    warped quads. Non-orthogonality and skewness are those of OpenFOAM's checkMesh, orthogonal
+    quality that of Ansys Fluent. (Ansys Meshing reports the lesser of that and of 1 - skewness for
+    tets, wedges and pyramids.)
 
     The aspect ratio of a cell inside out is negative, of one without size infinite; so is the
     edge ratio where an edge has no length. High-order cells: through their corners. Flat hanging

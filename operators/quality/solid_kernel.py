@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Set
 from typing import Final
 
 import numpy as np
@@ -30,9 +31,7 @@ def solid_shapes(
     rings: list[list[int]],
     corners: Array,
     shape: str,
-    sides: bool,
-    angles: bool,
-    skewness: bool,
+    wanted: Set[str],
 ) -> Tensor:
     """float64 [6, m]: the `COLUMNS` of solids, but for the factors of their regular shapes.
 
@@ -47,8 +46,7 @@ def solid_shapes(
         corners: [c, 4]: a corner and the three others it has an edge to, right-handed; none for
             a solid without a scaled Jacobian.
         shape: its name; hexahedra have a rule of their own.
-        sides, angles, skewness: whether ratios of lengths, angles and skewness are wanted; else
-            their columns mean nothing.
+        wanted: names of `COLUMNS`; the columns of others mean nothing.
     """
     out = np.empty((len(COLUMNS), len(table)))
     sizes = np.array([len(ring) for ring in rings], dtype=np.int64)
@@ -58,7 +56,19 @@ def solid_shapes(
     kind = _HEXAHEDRON if shape == "hexahedron" else 0
     at, ids = array(points.double()), array(table)
     solid = (edges, padded, sizes, corners, kind)
-    over_rows(_shapes, len(table), at, ids, *solid, sides, angles, skewness, out)
+    over_rows(
+        _shapes,
+        len(table),
+        at,
+        ids,
+        *solid,
+        "scaled_jacobian" in wanted,
+        "aspect_ratio" in wanted,
+        "aspect_ratio" in wanted or "edge_ratio" in wanted,
+        "min_angle" in wanted or "max_angle" in wanted,
+        "equiangle_skewness" in wanted,
+        out,
+    )
     return torch.from_numpy(out)
 
 
@@ -73,7 +83,9 @@ def _shapes(
     sizes: Array,
     corners: Array,
     kind: int,
-    sides: bool,
+    jacobian: bool,
+    surfaces: bool,
+    lengths: bool,
     angles: bool,
     skewness: bool,
     out: Array,
@@ -83,60 +95,83 @@ def _shapes(
     normal = np.empty((n_faces, 3))
     for row in range(lo, hi):
         # About the vertex mean: differences before products.
-        for a in range(3):
-            mean = 0.0
-            first = points[table[row, 0], a]
-            for i in range(k):
-                x[i, a] = points[table[row, i], a] - first
-                mean += x[i, a]
-            for i in range(k):
-                x[i, a] -= mean / k
-        out[2, row] = _jacobian(x, corners, kind)
-        if not (sides or angles or skewness):
-            continue
-        surface, volume, skew = 0.0, 0.0, -math.inf
-        for f in range(n_faces):
-            n = sizes[f]
-            surface += _fan(x, rings[f], n, normal[f])
-            mx, my, mz = 0.0, 0.0, 0.0
-            for i in range(n):
-                mx += x[rings[f, i], 0]
-                my += x[rings[f, i], 1]
-                mz += x[rings[f, i], 2]
-            volume += (mx * normal[f, 0] + my * normal[f, 1] + mz * normal[f, 2]) / (3 * n)
-            if skewness and skew == skew:
-                here = _ring_skewness(x, rings[f], n, normal[f])
-                skew = here if here > skew or here != here else skew
-        low, high, longest, shortest = math.inf, -math.inf, 0.0, math.inf
-        for e in range(len(edges)):
-            a, b, f, g = edges[e, 0], edges[e, 1], edges[e, 2], edges[e, 3]
-            ex, ey, ez = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
-            size = math.sqrt(ex * ex + ey * ey + ez * ez)
-            longest = size if size > longest or size != size else longest
-            shortest = size if size < shortest or size != size else shortest
-            if not angles or low != low:
-                continue
-            cx = normal[f, 1] * normal[g, 2] - normal[f, 2] * normal[g, 1]
-            cy = normal[f, 2] * normal[g, 0] - normal[f, 0] * normal[g, 2]
-            cz = normal[f, 0] * normal[g, 1] - normal[f, 1] * normal[g, 0]
-            sine = (cx * ex + cy * ey + cz * ez) / size
-            cosine = (
-                normal[f, 0] * normal[g, 0]
-                + normal[f, 1] * normal[g, 1]
-                + normal[f, 2] * normal[g, 2]
-            )
-            if sine == 0.0 and cosine == 0.0:
-                sine = math.nan  # a face without area
-            if cosine < 0 and abs(sine) <= -_FLAT * cosine:
-                sine = abs(sine)
-            angle = math.pi - math.atan2(sine, cosine)
-            low = angle if angle < low or angle != angle else low
-            high = angle if angle > high or angle != angle else high
-        out[0, row] = longest * surface / volume
-        out[1, row] = longest / shortest
-        out[3, row] = low * 180 / math.pi
-        out[4, row] = high * 180 / math.pi
-        out[5, row] = skew
+        p = table[row, 0]
+        ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
+        mx, my, mz = 0.0, 0.0, 0.0
+        for i in range(k):
+            p = table[row, i]
+            x[i, 0], x[i, 1], x[i, 2] = points[p, 0] - ox, points[p, 1] - oy, points[p, 2] - oz
+            mx, my, mz = mx + x[i, 0], my + x[i, 1], mz + x[i, 2]
+        for i in range(k):
+            x[i, 0], x[i, 1], x[i, 2] = x[i, 0] - mx / k, x[i, 1] - my / k, x[i, 2] - mz / k
+        if jacobian:
+            out[2, row] = _jacobian(x, corners, kind)
+        if surfaces or angles:
+            surface, volume = _outline(x, rings, sizes, normal)
+        if lengths:
+            longest, shortest = _lengths(x, edges)
+            out[1, row] = longest / shortest
+            if surfaces:
+                out[0, row] = longest * surface / (volume + 0.0)  # never -0.0
+        if angles:
+            low, high = _between_faces(x, edges, normal)
+            out[3, row], out[4, row] = low * 180 / math.pi, high * 180 / math.pi
+        if skewness:
+            out[5, row] = _skewness(x, rings, sizes)
+
+
+@kernel
+def _outline(x: Array, rings: Array, sizes: Array, normal: Array) -> tuple[float, float]:
+    """The surface and the volume; the area vectors are written into `normal`."""
+    surface, volume = 0.0, 0.0
+    for f in range(len(sizes)):
+        n = sizes[f]
+        surface += _fan(x, rings[f], n, normal[f])
+        mx, my, mz = 0.0, 0.0, 0.0
+        for i in range(n):
+            p = rings[f, i]
+            mx, my, mz = mx + x[p, 0], my + x[p, 1], mz + x[p, 2]
+        volume += (mx * normal[f, 0] + my * normal[f, 1] + mz * normal[f, 2]) / (3 * n)
+    return surface, volume
+
+
+@kernel
+def _lengths(x: Array, edges: Array) -> tuple[float, float]:
+    """Of the longest and the shortest edge; NaN where one is."""
+    longest, shortest, whole = 0.0, math.inf, 0.0
+    for e in range(len(edges)):
+        a, b = edges[e, 0], edges[e, 1]
+        ex, ey, ez = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
+        square = ex * ex + ey * ey + ez * ez
+        whole += square
+        longest, shortest = max(longest, square), min(shortest, square)
+    if whole != whole:
+        return math.nan, math.nan
+    return math.sqrt(longest), math.sqrt(shortest)
+
+
+@kernel
+def _between_faces(x: Array, edges: Array, normal: Array) -> tuple[float, float]:
+    """The least and the greatest angle between two faces, inside."""
+    low, high = math.inf, -math.inf
+    for e in range(len(edges)):
+        a, b, f, g = edges[e, 0], edges[e, 1], edges[e, 2], edges[e, 3]
+        ex, ey, ez = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
+        size = math.sqrt(ex * ex + ey * ey + ez * ez)
+        ux, uy, uz = normal[f, 0], normal[f, 1], normal[f, 2]
+        vx, vy, vz = normal[g, 0], normal[g, 1], normal[g, 2]
+        cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+        sine = (cx * ex + cy * ey + cz * ez) / size
+        cosine = ux * vx + uy * vy + uz * vz
+        if sine == 0.0 and cosine == 0.0:
+            return math.nan, math.nan  # a face without area
+        if cosine < 0 and abs(sine) <= -_FLAT * cosine:
+            sine = abs(sine)
+        angle = math.pi - math.atan2(sine, cosine)
+        if angle != angle:
+            return math.nan, math.nan
+        low, high = min(low, angle), max(high, angle)
+    return low, high
 
 
 @kernel
@@ -154,7 +189,7 @@ def _fan(x: Array, ring: Array, n: int, vector: Array) -> float:
     for step in range(2):
         area = 0.0
         for i in range(last):
-            a, b = ring[i], ring[(i + 1) % n]
+            a, b = ring[i], ring[i + 1 if i + 1 < n else 0]
             ux, uy, uz = x[a, 0] - mx, x[a, 1] - my, x[a, 2] - mz
             vx, vy, vz = x[b, 0] - mx, x[b, 1] - my, x[b, 2] - mz
             cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
@@ -169,26 +204,66 @@ def _fan(x: Array, ring: Array, n: int, vector: Array) -> float:
 
 
 @kernel
-def _ring_skewness(x: Array, ring: Array, n: int, vector: Array) -> float:
-    """How far the angles of a ring are from those of the regular one."""
-    low, high = math.inf, -math.inf
-    for i in range(n):
-        at, a, b = ring[i], ring[(i + 1) % n], ring[(i + n - 1) % n]
+def _turn(sine: float, cosine: float) -> float:
+    """What grows with the angle of a full turn as the angle does, without a transcendental."""
+    if sine >= 0:
+        return sine / (sine + cosine) if cosine >= 0 else 1 - cosine / (sine - cosine)
+    return 2 - sine / (-sine - cosine) if cosine < 0 else 3 + cosine / (cosine - sine)
+
+
+@kernel
+def _angle(sine: float, cosine: float) -> float:
+    """0 to 2 pi."""
+    angle = math.atan2(sine, cosine)
+    return angle if angle >= 0 else 2 * math.pi + angle
+
+
+@kernel
+def _skewness(x: Array, rings: Array, sizes: Array) -> float:
+    """How far the angles of the faces are from those of the regular ones, the worst."""
+    worst = -math.inf
+    for n in range(3, rings.shape[1] + 1):
+        low, high = math.inf, -math.inf
+        low_sine, low_cosine, high_sine, high_cosine = 0.0, 0.0, 0.0, 0.0
+        for f in range(len(sizes)):
+            if sizes[f] != n:
+                continue
+            nx, ny, nz = _normal(x, rings[f], n)
+            at, a = rings[f, n - 1], rings[f, 0]
+            ux, uy, uz = x[a, 0] - x[at, 0], x[a, 1] - x[at, 1], x[a, 2] - x[at, 2]
+            for i in range(n):
+                at, a = a, rings[f, i + 1 if i + 1 < n else 0]
+                vx, vy, vz = -ux, -uy, -uz
+                ux, uy, uz = x[a, 0] - x[at, 0], x[a, 1] - x[at, 1], x[a, 2] - x[at, 2]
+                cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+                sine = math.sqrt(cx * cx + cy * cy + cz * cz)
+                if n > 3 and cx * nx + cy * ny + cz * nz < 0:
+                    sine = -sine
+                cosine = ux * vx + uy * vy + uz * vz
+                turn = _turn(sine, cosine)
+                if turn != turn:
+                    return math.nan
+                if turn < low:
+                    low, low_sine, low_cosine = turn, sine, cosine
+                if turn > high:
+                    high, high_sine, high_cosine = turn, sine, cosine
+        if low <= high:
+            even = math.pi * (1 - 2 / n)
+            least, most = _angle(low_sine, low_cosine), _angle(high_sine, high_cosine)
+            worst = max(worst, (most - even) / (math.pi - even), (even - least) / even)
+    return worst
+
+
+@kernel
+def _normal(x: Array, ring: Array, n: int) -> tuple[float, float, float]:
+    """Twice the area vector of a ring."""
+    nx, ny, nz, at = 0.0, 0.0, 0.0, ring[0]
+    for i in range(1, n - 1):
+        a, b = ring[i], ring[i + 1]
         ux, uy, uz = x[a, 0] - x[at, 0], x[a, 1] - x[at, 1], x[a, 2] - x[at, 2]
         vx, vy, vz = x[b, 0] - x[at, 0], x[b, 1] - x[at, 1], x[b, 2] - x[at, 2]
-        cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-        sine = math.sqrt(cx * cx + cy * cy + cz * cz)
-        cosine = ux * vx + uy * vy + uz * vz
-        if sine == 0.0 and cosine == 0.0:
-            return math.nan
-        angle = math.atan2(sine, cosine)
-        if n > 3 and cx * vector[0] + cy * vector[1] + cz * vector[2] < 0:
-            angle = 2 * math.pi - angle
-        if angle != angle:
-            return math.nan
-        low, high = min(low, angle), max(high, angle)
-    even = math.pi * (1 - 2 / n)
-    return max((high - even) / (math.pi - even), (even - low) / even)
+        nx, ny, nz = nx + uy * vz - uz * vy, ny + uz * vx - ux * vz, nz + ux * vy - uy * vx
+    return nx, ny, nz
 
 
 @kernel
