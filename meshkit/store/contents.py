@@ -106,6 +106,7 @@ class Contents:
             self.is_series: bool = kind == "series"
             self.times: tuple[float, ...] = tuple(map(float, self._said["times"]))
             self._meshes: Sequence[Mapping[str, Any]] = self._said["meshes"]
+            self._need_each_once()
             for mesh in self._meshes:
                 self._need_regions(mesh)
         except _MALFORMED as why:
@@ -121,6 +122,20 @@ class Contents:
     def _malformed(self, why: Exception) -> ReadError:
         said = f"{type(why).__name__} {str(why)[:80]}"
         return ReadError(self.files.name, f"is not as meshkit writes it: {said}", place=METADATA)
+
+    def _need_each_once(self) -> None:
+        """Refuse what would make a few bytes stand for many: all work is linear in the files."""
+        names = [name for _, arrays in self._parts for name in arrays]
+        if len(set(names)) < len(names) or len(dict(self._parts)) < len(self._parts):
+            raise ValueError("a part or an array stands twice")
+        if not self.is_series:
+            if len(self._meshes) != 1:
+                raise ValueError(f"{len(self._meshes)} meshes of one")
+            return
+        for mesh in self._meshes:
+            columns = mesh["parts"]
+            if len(columns) > len(self._parts) or len(set(columns)) < len(columns):
+                raise ValueError("a part stands twice")
 
     def _need_regions(self, mesh: Mapping[str, Any]) -> None:
         """Refuse regions of which not everything is said, and parts of those that are not."""

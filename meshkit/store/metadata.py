@@ -18,6 +18,7 @@ from meshkit.store.shards import CODEC
 _BYTES: Final = {"name": "bytes", "configuration": {"endian": "little"}}
 _CRC: Final = {"name": "crc32c"}
 _DECODED_LIMIT: Final = 1 << 30  # Blosc holds less than 2 GiB in a chunk
+_MOST_AXES: Final = 64  # as many as torch and numpy have
 _COUNTABLE: Final = (1 << 63) - 1  # bytes, as numpy and torch count them
 ATTRIBUTE: Final = "meshkit"
 
@@ -89,6 +90,8 @@ class ArrayMetadata:
         chunk = found["chunk_grid"]["configuration"]["chunk_shape"]
         if codecs[0]["name"] == "sharding_indexed":
             chunk = codecs[0]["configuration"]["chunk_shape"]
+        if len(found["shape"]) > _MOST_AXES:
+            raise ValueError(f"{len(found['shape'])} axes")
         grid = ChunkGrid(*(tuple(map(_whole, numbers)) for numbers in (found["shape"], chunk)))
         out = cls(stored, grid)
         if prod(map(partial(max, 1), grid.shape)) * stored.numpy.itemsize > _COUNTABLE:

@@ -7,12 +7,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from meshkit.errors import WriteError
 from meshkit.store.array_writing import ArrayWriter, Encoder
 from meshkit.store.chunks import Shape
 from meshkit.store.dtypes import Stored
 from meshkit.store.manifest import Entry, Manifest, digest
 from meshkit.store.metadata import group_json
-from meshkit.store.names import MANIFEST, METADATA
+from meshkit.store.names import MANIFEST, METADATA, TEXT_LIMIT
 from meshkit.store.placing import sync_file, synced
 from meshkit.store.plain_json import to_bytes
 
@@ -23,10 +24,11 @@ class SampleWriter:
     Args:
         folder: where; empty.
         encode: compresses.
+        name: how messages call the sample.
     """
 
-    def __init__(self, folder: Path, encode: Encoder) -> None:
-        self._folder, self._encode = folder, encode
+    def __init__(self, folder: Path, encode: Encoder, name: str) -> None:
+        self._folder, self._encode, self._name = folder, encode, name
         self._arrays: dict[str, ArrayWriter] = {}
         self._documents: dict[str, dict[str, Any]] = {}
         self._entries: dict[str, Entry] = {}
@@ -50,6 +52,9 @@ class SampleWriter:
             attributes: of the top group.
             root: what the manifest says of where the files will lie.
             durable: wait for the disk, in an order that a power cut does not break.
+
+        Raises:
+            WriteError: the metadata or the manifest are longer than a reader takes.
         """
         for name, array in self._arrays.items():
             self._finish(name, array)
@@ -64,7 +69,7 @@ class SampleWriter:
         if durable:
             synced(self._folder)
         manifest = self._folder / MANIFEST
-        manifest.write_bytes(Manifest(self._entries, root).to_bytes())
+        manifest.write_bytes(self._text(MANIFEST, Manifest(self._entries, root).to_bytes()))
         if durable:
             sync_file(manifest)
 
@@ -76,8 +81,20 @@ class SampleWriter:
         self._entries |= {f"{name}/{key}": entry for key, entry in files.items()}
 
     def _document(self, key: str, document: dict[str, Any]) -> None:
-        data = to_bytes(document)
+        data = self._text(key, to_bytes(document))
         path = self._folder / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
         self._entries[key] = Entry(len(data), digest(data))
+
+    def _text(self, key: str, data: bytes) -> bytes:
+        """The bytes, if a reader takes as many."""
+        if len(data) > TEXT_LIMIT:
+            raise WriteError(
+                self._name,
+                f"would have {len(data)} bytes of JSON",
+                place=key,
+                expected=f"at most {TEXT_LIMIT}",
+                hint="make attributes and vocabularies smaller, or write several samples",
+            )
+        return data

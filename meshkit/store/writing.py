@@ -83,9 +83,9 @@ class _Counts:
 def _into(path: Place, fill: Filling) -> None:
     if isinstance(path, str):
         with remotely_placed(path) as (folder, root), encoder() as encode:
-            sample = SampleWriter(folder, encode)
+            sample = SampleWriter(folder, encode, str(path))
             sample.finish(fill(sample), root=root, durable=False)
         return
     with placed(path) as folder, encoder() as encode:
-        sample = SampleWriter(folder, encode)
+        sample = SampleWriter(folder, encode, str(path))
         sample.finish(fill(sample))

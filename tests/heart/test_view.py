@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import ItemsView
+from pathlib import Path as FilePath
 
 import pytest
 import torch
 from hypothesis import given, settings
 from tensordict import TensorDict
+from torch import Tensor
 
 from meshkit import Mesh, MeshError
-from meshkit.view import plain_name, safe_name
+from meshkit.fields import Path
+from meshkit.regions import Region
+from meshkit.view import mesh_of, parts_of, plain_name, safe_name
 from tests.meshes import NAMES, differences, random_meshes, tetrahedron
 
 
@@ -41,7 +45,7 @@ def test_names_become_safe_and_come_back() -> None:
     for name in NAMES:
         safe = safe_name(name)
         assert plain_name(safe) == name
-        assert Path(safe).name == safe and safe not in ("", ".", "..")
+        assert FilePath(safe).name == safe and safe not in ("", ".", "..")
 
 
 def test_refuses_what_is_no_mesh() -> None:
@@ -50,3 +54,23 @@ def test_refuses_what_is_no_mesh() -> None:
     view = tetrahedron().to_tensordict()
     with pytest.raises(MeshError, match="a part of the mesh is missing: points"):
         Mesh.from_tensordict(view.exclude("points"))
+
+
+def test_the_work_does_not_grow_with_regions_times_parts() -> None:
+    """The parts are looked through as often with a hundred regions as with one."""
+
+    class Counted(dict[Path, Tensor]):
+        looks = 0
+
+        def items(self) -> ItemsView[Path, Tensor]:
+            Counted.looks += 1
+            return super().items()
+
+    def looks(n: int) -> int:
+        regions = [Region(f"r{i}", "point", [0], data={"T": torch.zeros(1)}) for i in range(n)]
+        flat, meta = parts_of(tetrahedron().replace(regions=regions))
+        Counted.looks = 0
+        assert len(mesh_of(Counted(flat), meta).regions) == n
+        return Counted.looks
+
+    assert looks(1) == looks(100) > 0
