@@ -42,6 +42,8 @@ class Format:
     be remote, its writer puts it in its place itself, and it remembers the source of its mesh.
     A file that is only a `marker` of its directory may be empty.
 
+    One that writes `parts` puts them into a folder beside the file that names them.
+
     A reader that is `whole` reads all of a file before it can say what is wrong with it.
 
     A `native` one gives back any arrays bit for bit, so that an unsound mesh may be written to it.
@@ -62,6 +64,7 @@ class Format:
     whole: bool = True
     native: bool = False
     groups: bool = True
+    parts: bool = False
     marker: bool = False
 
     def load_reader(self) -> Reader:
@@ -124,11 +127,12 @@ FORMATS: Final = (
     _xml("vts", "VTK XML structured grid", "StructuredGrid", False),
     _xml("pvtu", "VTK XML unstructured grid in pieces", "PUnstructuredGrid", False),
     _xml("pvtp", "VTK XML poly data in pieces", "PPolyData", False),
-    _xml("vtm", "VTK XML blocks", "vtkMultiBlockDataSet", True),
+    replace(_xml("vtm", "VTK XML blocks", "vtkMultiBlockDataSet", True), parts=True),
     replace(
         _xml("pvd", "ParaView collection of times", "Collection", True),
         series=f"{_ROOM}.pvd:series",
         series_writer=f"{_ROOM}.pvd:write_series",
+        parts=True,
     ),
     Format(
         "series",

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from meshkit.errors import LossError, MeshError, WriteError
@@ -16,6 +13,7 @@ from meshkit.mesh import DATA, Mesh
 from meshkit.operators.soundness.structure import need_structure
 from meshkit.places import Place, place_of
 from meshkit.readers.formats import writer_for
+from meshkit.readers.placing import placed
 from meshkit.report import Ledger, Report
 from meshkit.series import MeshSeries
 
@@ -29,7 +27,8 @@ def write(
 ) -> Report:
     """Write a mesh; the report says what was kept, converted and dropped.
 
-    The file appears whole or not at all: it is written beside its place and moved in.
+    The file appears whole or not at all: it is written beside its place and moved in, after its
+    parts where it has some. Folders above it are made.
 
     Args:
         mesh: a mesh, or a series where the format holds times (else a series of one time).
@@ -59,7 +58,11 @@ def write(
     if not row.groups:
         mesh = _counting_groups(mesh, ledger)
     # A store knows how to put itself in its place, which may be remote.
-    with nullcontext(path) if isinstance(path, str) or row.store else _placed(path) as place:
+    with (
+        nullcontext(path)
+        if isinstance(path, str) or row.store
+        else placed(path, parts=row.parts) as place
+    ):
         try:
             if isinstance(mesh, MeshSeries):
                 row.load_series_writer()(mesh, place, ledger)
@@ -124,58 +127,3 @@ def _need_sound(mesh: Mesh, path: Place, when: str) -> None:
     except MeshError as why:
         hint = "meshkit.check finds all; npz and zarr hold the mesh as it is"
         raise WriteError(path, f"{when}{why}", hint=hint) from None
-
-
-@contextmanager
-def _placed(path: Path) -> Iterator[Path]:
-    """A name in a fresh sibling directory; what is written there moves into place at the end.
-
-    A writer may make files beside its own (the blocks of a vtm); its own is moved last.
-    """
-    if path.is_dir():
-        raise WriteError(path, "is a directory", expected="a file name")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    except OSError as why:
-        raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
-    try:
-        yield work / path.name
-        others = sorted(p for p in work.iterdir() if p.name != path.name)
-        for made in others:
-            _need_own(path, made)
-        for made in (*others, work / path.name):
-            target = path.parent / made.name
-            if target.is_dir():
-                shutil.rmtree(target)
-            os.replace(made, target)
-    except OSError as why:
-        raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _need_own(path: Path, made: Path) -> None:
-    """Refuse to replace a directory that holds anything a writer would not have made."""
-    target = path.parent / made.name
-    if not made.is_dir() or not target.is_dir():
-        return
-    parts = sorted(made.iterdir())
-    theirs = sorted(target.iterdir())
-    suffixes, padded = {p.suffix for p in parts}, any(map(_padded, parts))
-    # Blocks of a vtm and times of a pvd of the same name would lie in one folder.
-    anothers = any(map(_padded, theirs)) != padded
-    for found in theirs:
-        strange = not found.name.startswith(f"{made.name}_") or found.suffix not in suffixes
-        if strange or anothers:
-            raise WriteError(
-                path,
-                f"its parts go into {target}, which holds {found.name!r}",
-                hint="choose another name, or move what is there",
-            )
-
-
-def _padded(part: Path) -> bool:
-    """Whether a part's number has zeros before it."""
-    number = part.stem.rpartition("_")[2]
-    return len(number) > 1 and number.startswith("0")

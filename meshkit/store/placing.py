@@ -13,9 +13,7 @@ import os
 import re
 import secrets
 import shutil
-import stat
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -23,22 +21,20 @@ from typing import Final
 from meshkit.errors import WriteError
 from meshkit.store.metadata import ATTRIBUTE
 from meshkit.store.names import MANIFEST, METADATA, PREFIX, ROOTS, SEGMENTS, STEPS
+from meshkit.syncing import LACKING, sync
 
 _OURS: Final = ROOTS | {MANIFEST, METADATA, SEGMENTS, STEPS}
 _FILE: Final = re.compile(r"zarr\.json|c(\.0)*")
 _MARK: Final = f'"attributes":{{"{ATTRIBUTE}":'.encode()  # how the top group's document begins
 _AT_WORKING_DIRECTORY: Final = -100
 _RENAME_EXCHANGE: Final = 2
-_WAITS: Final = 8
-# What a file system says that cannot do it, and a kernel.
-_LACKING: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 
 
 @contextmanager
 def placed(path: Path) -> Iterator[Path]:
     """An empty directory to write into, which takes the place of `path` at the end.
 
-    What is written must be on the disk by then (`synced`).
+    What is written must be on the disk by then (`syncing.synced`).
 
     Raises:
         WriteError: the place holds what no writer of ours made, or the disk refuses.
@@ -67,37 +63,6 @@ def placed(path: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def synced(folder: Path) -> None:
-    """Wait until a directory, all directories in it and their files are on the disk."""
-    files, folders = [], []
-    for at, _, names in os.walk(folder):
-        folders.append(Path(at))
-        files += [Path(at, name) for name in names]
-    # Side by side: a disk answers many waits at once.
-    with ThreadPoolExecutor(_WAITS) as pool:
-        for some in (files, folders):
-            for _ in pool.map(_sync, some):
-                pass
-
-
-def sync_file(path: Path) -> None:
-    """Wait until a file and its name are on the disk."""
-    _sync(path)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    except OSError as why:
-        # A file system that never waits for directories cannot be asked to.
-        if why.errno not in _LACKING or not stat.S_ISDIR(os.fstat(file).st_mode):
-            raise
-    finally:
-        os.close(file)
-
-
 def _confirm(ours: os.stat_result, work: Path, target: Path) -> None:
     """Wait until the exchange is on the disk; when that fails, take it back.
 
@@ -107,7 +72,7 @@ def _confirm(ours: os.stat_result, work: Path, target: Path) -> None:
         OSError: the disk refuses; the message says so if the new sample had to stay.
     """
     try:
-        _sync(target.parent)
+        sync(target.parent)
     except OSError as why:
         try:
             # Not over what another writer has put there meanwhile.
@@ -277,6 +242,6 @@ def _swap(work: Path, path: Path) -> bool:
     if renameat2(at, names[0], at, names[1], _RENAME_EXCHANGE) == 0:
         return True
     number = ctypes.get_errno()
-    if number in _LACKING:
+    if number in LACKING:
         return False
     raise OSError(number, os.strerror(number), str(path))

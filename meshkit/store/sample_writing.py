@@ -14,8 +14,8 @@ from meshkit.store.dtypes import Stored
 from meshkit.store.manifest import Entry, Manifest, digest
 from meshkit.store.metadata import group_json
 from meshkit.store.names import MANIFEST, METADATA, TEXT_LIMIT
-from meshkit.store.placing import sync_file, synced
 from meshkit.store.plain_json import to_bytes
+from meshkit.syncing import sync_file, synced
 
 
 class SampleWriter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import UserDict
 from collections.abc import ItemsView
 from pathlib import Path as FilePath
 
@@ -59,7 +60,7 @@ def test_refuses_what_is_no_mesh() -> None:
 def test_the_work_does_not_grow_with_regions_times_parts() -> None:
     """The parts are looked through as often with a hundred regions as with one."""
 
-    class Counted(dict[Path, Tensor]):
+    class Counted(UserDict[Path, Tensor]):
         looks = 0
 
         def items(self) -> ItemsView[Path, Tensor]:

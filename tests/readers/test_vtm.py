@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
-from meshkit.errors import ReadError
+from meshkit.errors import ReadError, WriteError
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
 from meshkit.readers.reading import read, read_series
@@ -260,10 +262,46 @@ def test_regions_that_do_not_part_the_cells_make_one_file(tmp_path: Path) -> Non
 
 
 def test_writing_again_replaces_the_folder(tmp_path: Path) -> None:
+    """The new parts lie beside the old ones, which go when nothing names them any more."""
     write(parted(), file := tmp_path / "a.vtm")
+    for folder in ("a_2", "a", "a_2"):
+        write(one_of_each(), file)
+        assert sorted(p.name for p in tmp_path.iterdir()) == sorted([folder, "a.vtm"])
+        assert [p.name for p in (tmp_path / folder).iterdir()] == [f"{folder}_0.vtu"]
+        assert differences(one_of_each(), read(file)) == []
+
+
+@pytest.mark.parametrize("name", ["a&b.vtm", "a'b\".vtm", "a.b.vtm", "ä.vtm", "a"])
+def test_writing_again_under_any_name(name: str, tmp_path: Path) -> None:
+    for mesh in (parted(), one_of_each(), parted()):
+        write(mesh, tmp_path / name, format="vtm")
+        assert differences(mesh, read(tmp_path / name, format="vtm")) == []
+        assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_others_put_beside_the_parts_stays(tmp_path: Path) -> None:
+    write(parted(), file := tmp_path / "a.vtm")
+    (tmp_path / "a" / "notes.txt").write_text("mine")
+    write(parted(), tmp_path / "a_2.vtm")
     write(one_of_each(), file)
-    assert [p.name for p in (tmp_path / "a").iterdir()] == ["a_0.vtu"]
+    assert [p.name for p in (tmp_path / "a").iterdir()] == ["notes.txt"]
     assert differences(one_of_each(), read(file)) == []
+    assert differences(parted(), read(tmp_path / "a_2.vtm")) == []
+
+
+def test_a_refused_move_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(parted(), file := tmp_path / "a.vtm")
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", refused)
+    with pytest.raises(WriteError, match=r"a\.vtm: cannot be written: No space left on device"):
+        write(one_of_each(), file)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "a.vtm"]
+    assert differences(parted(), read(file)) == []
 
 
 def test_a_block_of_ours_that_is_gone(tmp_path: Path) -> None:

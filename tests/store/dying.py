@@ -24,6 +24,7 @@ from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
+from meshkit.regions import Region
 from tests.meshes import differences
 
 torch.set_num_threads(1)
@@ -34,7 +35,9 @@ def sample(seed: int) -> Mesh:
     generator = torch.Generator().manual_seed(seed)
     n = 12_000 + 4 * seed
     points = torch.rand(n, 3, generator=generator)
-    mesh = make_mesh(points, torch.arange(n).reshape(-1, 4))
+    ids = torch.arange(n // 4)
+    halves = [Region("a", "cell", ids[::2]), Region("b", "cell", ids[1::2])]
+    mesh = make_mesh(points, torch.arange(n).reshape(-1, 4), regions=halves)
     return mesh.with_data(point={f"p{i}": torch.rand(n, generator=generator) for i in range(4)})
 
 
@@ -79,14 +82,14 @@ def _write(name: str, path: Path) -> None:
     write(SAMPLES[name], path)
 
 
-def killed_at_random(folder: Path, n: int) -> dict[str, Any]:
+def killed_at_random(folder: Path, n: int, suffix: str = ".zarr") -> dict[str, Any]:
     """Writers killed at n moments, over an old sample and over nothing."""
-    write(SAMPLES["old"], folder / "first.zarr")  # what it imports need not be imported again
-    usual = sorted(seconds_to_write(folder / f"{i}.zarr") for i in range(3))[1]
+    write(SAMPLES["old"], folder / f"first{suffix}")  # what it imports need not be imported again
+    usual = sorted(seconds_to_write(folder / f"{i}{suffix}") for i in range(3))[1]
     rng = random.Random(n)
     found: Counter[str] = Counter()
     for i in range(n):
-        path = folder / f"it{i}.zarr"
+        path = folder / f"it{i}{suffix}"
         if i % 3:
             write(SAMPLES["old"], path)
         child = forked(lambda path=path: _write("new", path))  # type: ignore[misc]
@@ -97,13 +100,23 @@ def killed_at_random(folder: Path, n: int) -> dict[str, Any]:
     return dict(found)
 
 
-def killed_at_each_step(folder: Path, stride: int) -> dict[str, Any]:
+def blocks_killed_at_random(folder: Path, n: int) -> dict[str, Any]:
+    """The same of a .vtm and its blocks."""
+    return killed_at_random(folder, n, ".vtm")
+
+
+def blocks_killed_at_each_step(folder: Path, stride: int) -> dict[str, Any]:
+    """The same as `killed_at_each_step` of a .vtm and its blocks."""
+    return killed_at_each_step(folder, stride, ".vtm")
+
+
+def killed_at_each_step(folder: Path, stride: int, suffix: str = ".zarr") -> dict[str, Any]:
     """Writers killed just before a thing they do to the file system, until one gets through.
 
     The first at the first of these things, the next `stride` further on, and so forth.
     """
     found: Counter[str] = Counter()
-    path = folder / "it.zarr"
+    path = folder / f"it{suffix}"
     for fatal in range(0, 10_000, stride):
         write(SAMPLES["old"], path)  # also removes what the last one left
 

@@ -19,6 +19,7 @@ from meshkit.errors import WriteError
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
 from meshkit.store import placing
+from meshkit.syncing import sync
 from tests.conftest import ROOT
 from tests.meshes import differences, tetrahedron, two_tetrahedra
 
@@ -55,6 +56,18 @@ def test_killed_at_each_step(stride: int, tmp_path: Path) -> None:
     assert set(found) == {"old", "new", "left"}
     assert found["old"] > 40 / stride and found["new"] > 20 / stride
     assert found["left"] == ["it.zarr"]
+
+
+def test_blocks_whose_writer_is_killed(tmp_path: Path) -> None:
+    """A .vtm names the old blocks or the new ones, and all of them are there."""
+    found = dying("blocks_killed_at_random", tmp_path, 20)
+    assert set(found) <= {
+        *("over none: none", "over none: new"),
+        *("over old: old", "over old: new"),
+    }
+    assert sum(found.values()) == 20
+    steps = dying("blocks_killed_at_each_step", tmp_path, 1)
+    assert set(steps) == {"old", "new", "left"} and steps["old"] > 4 and steps["new"] > 2
 
 
 def test_two_writers_at_once(tmp_path: Path) -> None:
@@ -119,14 +132,13 @@ def exchanging(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 def refusing_folders(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """No wait for the directory that the samples lie in succeeds."""
-    really = placing._sync
 
-    def sync(path: Path) -> None:
+    def refused(path: Path) -> None:
         if not path.name.startswith(".it.zarr.") and ".it.zarr." not in str(path):
             raise OSError(number, os.strerror(number))
-        really(path)
+        sync(path)
 
-    monkeypatch.setattr(placing, "_sync", sync)
+    monkeypatch.setattr(placing, "sync", refused)
 
 
 @pytest.mark.usefixtures("exchanging")
