@@ -51,6 +51,9 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 ROWS_PER_THREAD: Final = 1 << 14
 """Fewer rows than this are not worth a thread of their own."""
 
+WORTH_COMPILING: Final = 1 << 15
+"""Below as many ids the answer comes sooner by sorting than a compiled kernel is loaded."""
+
 
 class Kernel(Generic[P, R]):
     """A function that is compiled when it is first called, once for each combination of dtypes.
@@ -104,6 +107,11 @@ def bare_kernel(function: Callable[P, R]) -> Kernel[P, R]:
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
     """A bare kernel for other kernels, written into them wherever they call it."""
     return Kernel(function, _nrt=False, forceinline=True)
+
+
+def worth_compiling(n: int, device: torch.device) -> bool:
+    """Whether compiled code is the faster way through n ids on this device."""
+    return device.type == "cpu" and n >= WORTH_COMPILING
 
 
 def array(x: Tensor) -> Array:

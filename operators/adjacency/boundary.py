@@ -15,7 +15,8 @@ from meshkit.fields import Path, mapped, negated, take, taken
 from meshkit.info import FieldKey
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.attached import attached_faces
-from meshkit.operators.adjacency.faces import Outside, face_table, outside
+from meshkit.operators.adjacency.faces import face_table
+from meshkit.operators.adjacency.outside import Outside, outside
 from meshkit.operators.adjacency.region_ids import need_region_ids
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.inheritance import looked_up, moved, numbering, region_rows

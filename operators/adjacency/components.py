@@ -13,9 +13,8 @@ from meshkit.mesh import Mesh
 from meshkit.operators.adjacency import row_kernels as compiled
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.adjacency.neighbours import Through, face_links
-from meshkit.operators.adjacency.pairing import worth_compiling
 from meshkit.operators.adjacency.sides import need_point_ids
-from meshkit.operators.kernels import array
+from meshkit.operators.kernels import array, worth_compiling
 from meshkit.operators.measure.cell_normals import cell_normals
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.values import need_choice

@@ -12,7 +12,7 @@ from meshkit.cells import Cells
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency import face_kernels as compiled
+from meshkit.operators.adjacency import face_kernels as compiled, side_kernels as any_compiled
 from meshkit.operators.adjacency.pairing import Pairing, kernels_pay, one_shape, pairing
 from meshkit.operators.adjacency.sides import Sides, need_ascending, need_point_ids, sides
 from meshkit.operators.adjacency.vertex_sets import vertex_set_ids
@@ -141,7 +141,7 @@ def computed_faces(cells: Cells) -> Faces:
     return cells.memo("faces", make)
 
 
-def _ids_dtype(cells: Cells, n_ring_points: int) -> torch.dtype:
+def ids_dtype(cells: Cells, n_ring_points: int) -> torch.dtype:
     """The dtype of the cells' ids, int64 where it is too small for the faces."""
     dtype = cells.connectivity.dtype
     small = max(n_ring_points, len(cells)) <= torch.iinfo(dtype).max
@@ -156,7 +156,7 @@ def _by_indexing(cells: Cells, pairs: Pairing) -> Faces:
     owner = table.cell[links.owner_side]
     beyond = links.neighbour_side
     neighbour = torch.where(beyond < 0, -1, table.cell[beyond.clamp(min=0)])
-    wanted = _ids_dtype(cells, len(places))
+    wanted = ids_dtype(cells, len(places))
     return Faces(
         offsets.to(wanted), table.connectivity[places], owner.to(wanted), neighbour.to(wanted)
     )
@@ -164,14 +164,23 @@ def _by_indexing(cells: Cells, pairs: Pairing) -> Faces:
 
 def _by_kernels(cells: Cells, pairs: Pairing) -> Faces:
     """In compiled code: on the CPU."""
-    shape = one_shape(cells)
-    if shape is None:
-        return _by_indexing(cells, pairs)
     partner, n_inner = array(pairs.partner), pairs.n_pairs
-    n = len(partner) - n_inner
+    n, shape = len(partner) - n_inner, one_shape(cells)
+    if shape is None:
+        table = sides(cells)
+        offsets, cell, points = (array(x) for x in (table.offsets, table.cell, table.connectivity))
+        n_inside, n_outside = any_compiled.points_of_faces(offsets, partner)
+        wanted = ids_dtype(cells, n_inside + n_outside)
+        ends, owner, neighbour = (unset(m, wanted) for m in (n + 1, n, n))
+        rings = unset(n_inside + n_outside, table.connectivity.dtype)
+        any_compiled.faces_of_sides(
+            *(offsets, cell, points, partner, n_inner, n_inside),
+            *(array(ends), array(rings), array(owner), array(neighbour)),
+        )
+        return Faces(ends, rings, owner, neighbour)
     ids, template = shape
     size = len(template[0])
-    wanted = _ids_dtype(cells, n * size)
+    wanted = ids_dtype(cells, n * size)
     ids = ids.to(wanted)
     rings, owner, neighbour = (unset(m, wanted) for m in (n * size, n, n))
     compiled.faces_of_table(template)(
@@ -183,51 +192,12 @@ def _by_kernels(cells: Cells, pairs: Pairing) -> Faces:
         array(owner),
         array(neighbour),
     )
-    return Faces(_evenly(n, size, wanted), rings, owner, neighbour)
+    return Faces(evenly(n, size, wanted), rings, owner, neighbour)
 
 
-def _evenly(n: int, size: int, dtype: torch.dtype) -> Tensor:
+def evenly(n: int, size: int, dtype: torch.dtype) -> Tensor:
     """The offsets of n rows of one size."""
     return torch.arange(0, n * size + 1, size, dtype=dtype, out=unset(n + 1, dtype))
-
-
-@dataclass(frozen=True, eq=False)
-class Outside:
-    """The boundary rows of computed faces, without the others."""
-
-    offsets: Tensor  # as those of the faces
-    connectivity: Tensor
-    owner: Tensor  # int64
-    local: Tensor  # int64: which side of its owner each is
-
-
-def outside(cells: Cells) -> Outside:
-    """The faces without a neighbour, in the order of `faces`, of cells whose ids were checked."""
-    pairs = pairing(cells)
-    shape = one_shape(cells) if kernels_pay(cells) else None
-    if shape is None:
-        table = sides(cells)
-        side = torch.nonzero(pairs.partner < 0).squeeze(1)
-        offsets, places = csr.take_rows(table.offsets, side)
-        every = int(table.offsets[-1]) - _inner_points(table, pairs.partner)
-        offsets = offsets.to(_ids_dtype(cells, every))
-        return Outside(offsets, table.connectivity[places], table.cell[side], table.local(side))
-    ids, template = shape
-    partner, size = array(pairs.partner), len(template[0])
-    n = len(partner) - 2 * pairs.n_pairs
-    wanted = _ids_dtype(cells, (n + pairs.n_pairs) * size)
-    rings, owner, local = (unset(m, t) for m, t in ((n * size, ids.dtype), *[(n, torch.int64)] * 2))
-    compiled.outer_of_table(template)(
-        array(ids).reshape(-1), ids.shape[1], partner, array(rings), array(owner), array(local)
-    )
-    return Outside(_evenly(n, size, wanted), rings, owner, local)
-
-
-def _inner_points(table: Sides, partner: Tensor) -> int:
-    """How many points the rings of sides have that are faces of another cell as well."""
-    side = torch.arange(len(table), device=partner.device)
-    twice = (partner >= 0) & (partner < side)
-    return int(csr.lengths_of(table.offsets)[twice].sum())
 
 
 def _computed_links(partner: Tensor) -> _Links:

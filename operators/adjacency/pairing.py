@@ -24,12 +24,10 @@ from meshkit.operators.adjacency.face_kernels import all_of_size
 from meshkit.operators.adjacency.sides import need_polyhedra, sides, top_blocks
 from meshkit.operators.adjacency.templates import known_type
 from meshkit.operators.adjacency.vertex_sets import first_of_each, last_of_each, vertex_set_ids
-from meshkit.operators.kernels import Array, array, over_rows
+from meshkit.operators.kernels import Array, array, over_rows, worth_compiling
 
 MOST: Final = 2**31 - 2
 """Kernels number points and sides with 31 bits; larger meshes are sorted."""
-WORTH_COMPILING: Final = 1 << 15
-"""Below as many ids the answer comes sooner by sorting than a compiled kernel is loaded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +61,6 @@ def kernels_pay(cells: Cells) -> bool:
     n = len(cells.connectivity)
     fits = n <= MOST // 8 and cells.id_range[1] <= MOST
     return worth_compiling(n, cells.types.device) and fits
-
-
-def worth_compiling(n: int, device: torch.device) -> bool:
-    """Whether compiled code is the faster way through n ids on this device."""
-    return device.type == "cpu" and n >= WORTH_COMPILING
 
 
 def need_dim_points(dim: int) -> int:

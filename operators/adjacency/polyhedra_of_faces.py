@@ -10,9 +10,8 @@ from meshkit import csr
 from meshkit.derived_polyhedra import DerivedPolyhedra, Parts
 from meshkit.faces import Faces
 from meshkit.operators.adjacency.neighbours import by_sorting
-from meshkit.operators.adjacency.pairing import worth_compiling
 from meshkit.operators.adjacency.row_kernels import count_faces, put_faces
-from meshkit.operators.kernels import Array, array, kernel, unset
+from meshkit.operators.kernels import Array, array, kernel, unset, worth_compiling
 
 
 def polyhedra_of_faces(table: Faces, cells: Tensor) -> DerivedPolyhedra:

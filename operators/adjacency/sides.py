@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from meshkit import csr
 from meshkit.cells import Block, Cells
-from meshkit.celltypes import POLYHEDRON
+from meshkit.celltypes import CELL_TYPES, POLYHEDRON
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
+from meshkit.operators.adjacency import side_kernels as compiled
 from meshkit.operators.adjacency.templates import need_size, side_template
+from meshkit.operators.kernels import Array, array, unset, worth_compiling
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,12 +170,72 @@ def sides(cells: Cells) -> Sides:
     Raises:
         MeshError: as `top_blocks`, or polyhedra and their faces do not pair up.
     """
-    return cells.memo("sides", lambda: _sides(cells))
+
+    def make() -> Sides:
+        need_polyhedra(cells)
+        found = (
+            sides_by_kernels(cells)
+            if worth_compiling(len(cells.connectivity), cells.types.device)
+            else None
+        )
+        return sides_by_indexing(cells) if found is None else found
+
+    return cells.memo("sides", make)
 
 
-def _sides(cells: Cells) -> Sides:
+def sides_by_kernels(cells: Cells) -> Sides | None:
+    """In compiled code, on the CPU; None for types whose sides depend on their size."""
+    tables = _tables(cells.present, cells.dim)
+    if tables is None:
+        return None
+    least, most, n_sides, n_points, first, starts, local = tables
+    none = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64)
+    held = cells.polyhedra if cells.dim == 3 else None
+    solids, rings, ids = none if held is None else (array(x) for x in held.sources)
+    solids, rings = solids.astype(np.int64, copy=False), rings.astype(np.int64, copy=False)
+    types, offsets, points = array(cells.types), array(cells.offsets), array(cells.connectivity)
+    of_cell = unset(len(types) + 1, torch.int64)
+    total = compiled.count_sides(
+        types, offsets, least, most, n_sides, n_points, solids, rings, array(of_cell)
+    )
+    if total < 0:
+        top_blocks(cells)  # says which cell is of a wrong size
+        return None
+    n = int(of_cell[-1])
+    cell, ends = unset(n, torch.int64), unset(n + 1, torch.int64)
+    out = unset(total, cells.connectivity.dtype)
+    compiled.put_sides(
+        *(types, offsets, points, first, starts, local),
+        *(solids, rings, ids.astype(points.dtype, copy=False)),
+        *(array(of_cell), array(cell), array(ends), array(out)),
+    )
+    return Sides(of_cell, cell, ends, out)
+
+
+@lru_cache(maxsize=64)
+def _tables(present: tuple[int, ...], dim: int) -> tuple[Array, ...] | None:
+    """By type number what `side_kernels` asks for, and the rings of all types, as local points."""
+    least, most, n_sides, n_points, first = (np.zeros(256, np.int64) for _ in range(5))
+    rings: list[tuple[int, ...]] = []
+    for number in present:
+        row = CELL_TYPES.get(number)
+        if row is None or (row.dim == dim and not row.faces and number != POLYHEDRON):
+            return None
+        least[number] = row.size or len(row.corners or ())
+        most[number] = row.size or np.iinfo(np.int64).max
+        if row.dim == dim and dim > 0:
+            first[number], n_sides[number] = len(rings), len(row.faces)
+            n_points[number] = sum(map(len, row.faces))
+            if number == POLYHEDRON:
+                n_sides[number] = -1
+            rings += row.faces
+    starts = np.cumsum([0, *map(len, rings)])
+    return least, most, n_sides, n_points, first, starts, np.array(sum(rings, ()), np.int64)
+
+
+def sides_by_indexing(cells: Cells) -> Sides:
+    """In torch alone: on any device."""
     n, device = len(cells), cells.types.device
-    need_polyhedra(cells)
     blocks = [b for b in top_blocks(cells) if cells.dim > 0]
     templates = {
         i: side_template(b.type, b.connectivity.shape[1])

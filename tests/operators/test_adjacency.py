@@ -19,12 +19,14 @@ from meshkit.celltypes import CELL_TYPES
 from meshkit.errors import MeshError
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.operators import kernels
 from meshkit.operators.adjacency import (
     alike_kernels,
     bucket_kernels,
     matching_kernels,
     pairing,
     row_kernels,
+    sides,
 )
 from meshkit.operators.adjacency.components import joined
 from meshkit.operators.adjacency.faces import face_table
@@ -37,10 +39,10 @@ NEVER = 1 << 60
 @contextmanager
 def answered_by(twin: str) -> Iterator[Callable[[Mesh], Mesh]]:
     """Topology by one of the twins; gives what takes a mesh there, with nothing worked out yet."""
-    before = pairing.WORTH_COMPILING, pairing.at_hand
+    before = kernels.WORTH_COMPILING, pairing.at_hand
     try:
         compiled = twin.startswith("compiled")
-        pairing.WORTH_COMPILING = 0 if compiled else NEVER  # type: ignore[misc]
+        kernels.WORTH_COMPILING = 0 if compiled else NEVER  # type: ignore[misc]
         pairing.at_hand = lambda table: twin == "compiled"
         device = "cuda" if twin == "cuda" else "cpu"
 
@@ -51,7 +53,7 @@ def answered_by(twin: str) -> Iterator[Callable[[Mesh], Mesh]]:
 
         yield there
     finally:
-        pairing.WORTH_COMPILING, pairing.at_hand = before  # type: ignore[misc]
+        kernels.WORTH_COMPILING, pairing.at_hand = before  # type: ignore[misc]
 
 
 @pytest.fixture(
@@ -268,6 +270,27 @@ def test_twins_agree_on_each_shape(twin: str, name: str, dtype: torch.dtype) -> 
         assert {k: wanted[k] for k in brute(mesh)} == brute(mesh)
     with answered_by(twin) as there:
         assert answer(there(mesh)) == wanted
+
+
+def test_sides_of_mixed_cells_are_the_same_by_kernels(twin: str) -> None:
+    mixed = meshes.one_of_each()
+    for mesh in (mixed, permuted(mixed), meshes.hanging_polyhedron(), meshes.pyramids()):
+        wanted = sides.sides_by_indexing(mesh.cells)
+        with answered_by(twin) as there:
+            found = sides.sides(there(mesh).cells)
+        for name in ("of_cell", "cell", "offsets", "connectivity"):
+            one, two = getattr(found, name).cpu(), getattr(wanted, name)
+            assert one.dtype == two.dtype and torch.equal(one, two), name
+
+
+def test_a_cell_of_a_wrong_size_is_named(twin: str) -> None:
+    rows = [0, 1, 2, 3, 0, 1, 2, 3, 4]
+    mesh = make_mesh(torch.rand(6, 3), rows, offsets=[0, 4, 9], types=["tetra", "tetra"])
+    with (
+        answered_by(twin) as there,
+        pytest.raises(MeshError, match="cell 1: a tetra has 4 points, found 5"),
+    ):
+        ops.faces(there(mesh))
 
 
 def test_counts_of_the_kuhn_cube(twin: str) -> None:
