@@ -139,7 +139,8 @@ def _next_run(layout: _Layout, at: int, most: int) -> _Run | None:
     kind = layout.kind(at)
     width = int(layout.lengths(np.array([at]))[0])
     elements = kind[2]
-    if width < 3 or at + width > len(flat) or elements < 0:
+    bare = width == 3 and elements > 0  # a head that promises more than there can be
+    if width < 3 or bare or at + width > len(flat) or elements < 0:
         return None
     if elements != 1 or kind[0] in POLYTOPES:
         return _Run(at, 1, elements, kind)

@@ -21,7 +21,7 @@ MEMORY = 8 << 30  # bytes of address space a batch
 STRUCTURAL = frozenset(
     {
         *("id_out_of_range", "offsets_not_ascending", "unknown_type", "wrong_size"),
-        *("polyhedra_count", "region_out_of_range", "faces_out_of_range", "code_out_of_range"),
+        *("polyhedra_count", "region_out_of_range", "faces_out_of_range"),
     }
 )
 

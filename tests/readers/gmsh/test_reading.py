@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -430,6 +431,17 @@ def test_a_negative_number_of_elements_is_refused(tmp_path: Path) -> None:
     (tmp_path / "it.msh").write_bytes(data.replace(head, np.array([4, -1, 2], "<i4").tobytes(), 1))
     with pytest.raises(ReadError, match="element 0 does not fit what is left"):
         read(tmp_path / "it.msh")
+
+
+def test_a_head_of_more_elements_than_numbers(tmp_path: Path) -> None:
+    data = version_2_bytes(kuhn_cube(1))
+    head = struct.pack("<3i", 4, 1, 2)
+    at = data.index(head, data.index(b"$Elements"))
+    (tmp_path / "a.msh").write_bytes(
+        data[:at] + struct.pack("<3i", 4, 1 << 24, 2) + data[at + len(head) :]
+    )
+    with pytest.raises(ReadError, match=r"a\.msh: .*element 0 does not fit what is left"):
+        read(tmp_path / "a.msh")
 
 
 def test_damage_is_refused_or_harmless(tmp_path: Path) -> None:
