@@ -36,7 +36,12 @@ def view(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Any file meshkit reads.")],
     out: Annotated[
         str,
-        typer.Option("--out", "-o", metavar="PICTURE", help="A .png, .jpg or .gif to write."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PICTURE",
+            help="A .png, .jpg or .gif to write; folders are made.",
+        ),
     ],
     field: Annotated[
         str | None,

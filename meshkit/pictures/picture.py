@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.errors import WriteError
+from meshkit.readers.placing import placed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -52,6 +51,8 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as PNG, JPEG or GIF, as the suffix says; an existing file is replaced.
+
+        Folders above it are made.
 
         Raises:
             WriteError: another suffix, or the file cannot be written. Nothing partial is left.
@@ -97,6 +98,8 @@ class Film:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as a GIF that repeats for ever; an existing file is replaced.
 
+        Folders above it are made.
+
         Raises:
             WriteError: another suffix, or the file cannot be written. Nothing partial is left.
         """
@@ -132,17 +135,6 @@ def _unknown_suffix(path: Path, known: Sequence[str]) -> WriteError:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it in."""
-    if path.is_dir():
-        raise WriteError(path, "is a directory", expected="a file name")
-    work = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        (work / path.name).write_bytes(content)
-        os.replace(work / path.name, path)
-    except OSError as why:
-        raise WriteError(path, f"cannot be written: {why.strerror or why}") from None
-    finally:
-        if work is not None:
-            shutil.rmtree(work, ignore_errors=True)
+    """Write a file whole or not at all."""
+    with placed(path) as place:
+        place.write_bytes(content)

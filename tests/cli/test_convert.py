@@ -309,6 +309,23 @@ def test_quiet(case: Path, capsys: Capture) -> None:
     assert said.err.startswith("meshkit: bad.npz: is empty")
 
 
+def test_folders_are_made_and_the_record_is_as_documented(case: Path) -> None:
+    """docs/convert.md names every field."""
+    assert main(["convert", "a.npz", "not/there/b.npz"]) == 0
+    assert sorted(p.name for p in Path("not/there").iterdir()) == [NAME, "b.npz"]
+    (line,) = Path("not/there", NAME).read_text().splitlines()
+    said = json.loads(line)
+    assert list(said) == ["output", "options", "sources", "outputs"]
+    assert said["output"] == "b.npz"
+    (source,), (output,) = said["sources"], said["outputs"]
+    assert source["path"] == "../../a.npz" and len(source["blake2b"]) == 32
+    assert list(output) == ["path", "size", "mtime_ns", "ctime_ns"]
+    assert list(source) == [*output, "blake2b"]
+    page = Path(__file__).parents[2].joinpath("docs/convert.md").read_text("utf-8")
+    for field in (*said, *source):
+        assert f"`{field}`" in page
+
+
 def test_a_folder_that_cannot_be_written(case: Path, capsys: Capture) -> None:
     Path("taken").touch()
     assert main(["convert", "a.npz", "taken/deep/b.npz"]) == 2

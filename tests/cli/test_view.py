@@ -198,6 +198,13 @@ def test_a_bad_file(here: Path, capsys: Capture) -> None:
 
 
 @draws
+def test_folders_are_made(file: str, capsys: Capture) -> None:
+    assert main(["view", file, "-o", "not/there/p.png", *SIZE]) == 0
+    assert pixels("not/there/p.png").size
+    assert [p.name for p in Path("not/there").iterdir()] == ["p.png"]
+
+
+@draws
 def test_a_place_that_cannot_be_written(file: str, capsys: Capture) -> None:
     Path("p.png").mkdir()
     assert main(["view", file, "-o", "p.png", *SIZE]) == 1
