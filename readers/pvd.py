@@ -18,6 +18,7 @@ from meshkit.mesh import Mesh
 from meshkit.readers import vtu
 from meshkit.readers.accounting import added_up
 from meshkit.readers.collection import Collection, Part, time_said
+from meshkit.readers.texts import BLANKS
 from meshkit.readers.vtk.markup import Element, Markup, opened
 from meshkit.report import Ledger
 from meshkit.series import MeshSeries
@@ -94,7 +95,7 @@ def _part(markup: Markup, row: Element) -> Part:
     time = time_said(said)
     if not math.isfinite(time):
         raise markup.error(f"timestep is {said[:40]!r}", place=place, expected="a finite number")
-    number = row.attributes.get("part", "").strip()
+    number = row.attributes.get("part", "").strip(BLANKS)
     label = row.attributes.get("name") or (f"part {number}" if number else "")
     group = row.attributes.get("group", "")
     return Part(time, row.attributes.get("file"), place, "a <DataSet>", label, group)

@@ -15,6 +15,7 @@ from meshkit.readers.number_lines import (
     is_space,
     without_comments,
 )
+from meshkit.readers.texts import BLANKS, text_of
 
 Ints = NDArray[np.int64]
 
@@ -84,15 +85,11 @@ class Lines:
         for line in np.flatnonzero(self._class == -2).tolist():
             start = int(self._starts[line])
             text = self.data[start : start + int(self._lengths[line])]
-            try:
-                said = text.decode("utf-8")
-            except UnicodeDecodeError:
-                said = text.decode("latin-1")
-            word, _, rest = said.strip().partition(" ")
+            word, _, rest = text_of(text).strip(BLANKS).partition(" ")
             if "\t" in word:
                 word, _, more = word.partition("\t")
                 rest = f"{more} {rest}"
-            out.append((line, word, rest.strip()))
+            out.append((line, word, rest.strip(BLANKS)))
         return out
 
     def fail(self, line: int, found: str, expected: str) -> NoReturn:

@@ -13,6 +13,7 @@ import torch
 from meshkit.mesh import Mesh
 from meshkit.readers.obj.lines import Ints
 from meshkit.readers.obj.states import KINDS, read_names
+from meshkit.readers.texts import BLANKS, words_of
 from meshkit.regions import Region
 from meshkit.report import Ledger
 
@@ -40,9 +41,9 @@ def state_changes(mesh: Mesh, able: Ints, ledger: Ledger, held: set[str]) -> lis
             continue
         kind = region.kind if region.kind in by_kind else "group"
         name = _name_of(region)
-        if not name or name != name.strip() or UNWRITABLE.search(name):
+        if not name or name != name.strip(BLANKS) or UNWRITABLE.search(name):
             ledger.dropped("region", region.name, len(region), f"no name that a {kind} can have")
-        elif kind == "group" and re.search(r"\s", name):
+        elif kind == "group" and words_of(name) != [name]:
             reason = "a group's name has no blanks; regions of kind 'object' may have"
             ledger.dropped("region", region.name, len(region), reason)
         elif any(_name_of(r) == name for r in by_kind[kind]):
@@ -77,7 +78,7 @@ def _name_of(region: Region) -> str:
 def _by_appearance(kind: str, regions: Sequence[Region], of_kind: Sequence[Change]) -> list[Region]:
     """The regions of one kind in the order in which reading meets their names."""
     said = [change.line.partition(" ")[2] for change in of_kind]
-    names = [name for rest in said for name in (rest.split() if kind == "group" else [rest])]
+    names = [name for rest in said for name in (words_of(rest) if kind == "group" else [rest])]
     by_name = {_name_of(region): region for region in regions}
     return [by_name[name] for name in dict.fromkeys(names) if name in by_name]
 

@@ -12,6 +12,7 @@ import torch
 
 from meshkit.errors import ReadError
 from meshkit.readers.obj.lines import Ints, Lines
+from meshkit.readers.texts import words_of
 from meshkit.regions import Region
 from meshkit.report import Ledger
 
@@ -60,7 +61,7 @@ def states_of(
         if word in ("o", "usemtl"):
             states[word].say(line, (rest,) if rest else ())
         elif word == "g":
-            states[word].say(line, tuple(dict.fromkeys(rest.split())))
+            states[word].say(line, tuple(dict.fromkeys(words_of(rest))))
         elif word == "s":
             number = "0" if rest in ("off", "") else rest
             if re.fullmatch(r"\d{1,9}", number) is None:

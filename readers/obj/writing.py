@@ -26,6 +26,7 @@ from meshkit.readers.obj.elements import (
 )
 from meshkit.readers.obj.lines import Ints
 from meshkit.readers.obj.state_changes import UNWRITABLE, Change, state_changes
+from meshkit.readers.texts import BLANKS
 from meshkit.report import Ledger
 
 _ABLE: Final = {
@@ -60,7 +61,8 @@ def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
     lose_faces(mesh, ledger, "OBJ has no faces beside its cells")
     libraries = mesh.info.attributes.get("mtllib", [])
     named = isinstance(libraries, list) and all(
-        isinstance(x, str) and x and x == x.strip() and not UNWRITABLE.search(x) for x in libraries
+        isinstance(x, str) and x and x == x.strip(BLANKS) and not UNWRITABLE.search(x)
+        for x in libraries
     )
     lose_info(mesh, ledger, "OBJ has no place for it", {"attributes/mtllib"} if named else ())
     if named and libraries:

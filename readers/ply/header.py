@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from meshkit.errors import ReadError
+from meshkit.readers.texts import BLANKS, text_of, words_of
 
 TYPES: Final[dict[str, np.dtype[Any]]] = {
     name: np.dtype(code)
@@ -101,8 +102,8 @@ def read_header(path: Path, data: bytes) -> Header:
             raise ReadError(path, "the header does not end", expected="end_header")
         line = data[at : end if end >= 0 else len(data)].removesuffix(b"\r")
         at = end + 1 if end >= 0 else len(data)
-        text = line.decode("utf-8", "replace")
-        words = text.split()
+        text = text_of(line)
+        words = words_of(text)
 
         def wrong(problem: str, expected: str, line: int = number) -> ReadError:
             return ReadError(path, problem, place=f"line {line}", expected=expected)
@@ -113,9 +114,9 @@ def read_header(path: Path, data: bytes) -> Header:
             case ["end_header"]:
                 break
             case ["comment", *_]:
-                comments.append(text.lstrip()[len("comment ") :])
+                comments.append(text.lstrip(BLANKS)[len("comment ") :])
             case ["obj_info", *_]:
-                comments.append(text.lstrip())
+                comments.append(text.lstrip(BLANKS))
             case ["format", name, _] if name in ORDERS:
                 order = ORDERS[name]
             case ["element", name, rows] if _COUNT.fullmatch(rows):

@@ -26,6 +26,7 @@ from meshkit.mesh import Mesh
 from meshkit.readers.accounting import keep_all
 from meshkit.readers.ply.body import Column
 from meshkit.readers.ply.cells import ENDS, INDICES, Block, cells_of
+from meshkit.readers.texts import words_of
 from meshkit.report import Ledger
 
 VERSION: Final = 1
@@ -62,7 +63,7 @@ def is_note(comment: str) -> bool:
 def comments_said(mesh: Mesh) -> list[str]:
     """The comments of a mesh's info, each on one line, but for those that we write anyway."""
     given = mesh.info.attributes.get("comments", ())
-    lines = [" ".join(str(text).split()) for text in given if isinstance(given, list | tuple)]
+    lines = [" ".join(words_of(str(text))) for text in given if isinstance(given, list | tuple)]
     return [text for text in lines if not is_note(text) and text != WRITTEN_BY]
 
 
@@ -71,7 +72,7 @@ def comments_beside(comments: Iterable[str], mesh: Mesh) -> list[str]:
     ours = Counter(comments_said(mesh))
     added = []
     for text in comments:
-        line = " ".join(text.split())
+        line = " ".join(words_of(text))
         if is_note(text) or line in (WRITTEN_BY, ""):
             continue
         if ours[line]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from meshkit.errors import ReadError
 from meshkit.readers.number_lines import is_number
 from meshkit.readers.stl.soup import FACET, HEADER, START, Soup
+from meshkit.readers.texts import BLANKS, text_of
 
 
 def counted_facets(head: bytes) -> int:
@@ -89,7 +90,7 @@ def from_text(path: Path, data: bytes) -> Soup:
             if data[at:].strip(b" \t\r\n\0\x1a"):
                 raise _unexpected(path, data, at, "'solid', or the end of the file")
             break
-        solids.append((_decoded(solid.group(1) or b""), done + len(begun)))
+        solids.append((text_of((solid.group(1) or b"").strip()), done + len(begun)))
         at = solid.end()
         while found := _FACET_TEXT.match(data, at):
             tokens += found.groups()
@@ -106,13 +107,6 @@ def from_text(path: Path, data: bytes) -> Soup:
     numbers.append(_numbers(path, data, tokens, begun))
     table = np.concatenate(numbers).reshape(-1, 4, 3)
     return Soup(table[:, 1:].copy(), table[:, 0].copy(), solids=solids)
-
-
-def _decoded(name: bytes) -> str:
-    try:
-        return name.strip().decode("utf-8")
-    except UnicodeDecodeError:
-        return name.strip().decode("latin-1")
 
 
 def _numbers(
@@ -186,8 +180,8 @@ def write_text(
     names = [name for name, _ in solids] or [""]
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for name, start, stop in zip(names, ends, ends[1:], strict=False):
-            file.write(f"solid {name}".rstrip() + "\n")
+            file.write(f"solid {name}".rstrip(BLANKS) + "\n")
             for at in range(start, stop, _CHUNK):
                 part = numbers[at : min(at + _CHUNK, stop)]
                 file.write((_FACET_LINES * len(part)) % tuple(part.ravel().tolist()))
-            file.write(f"endsolid {name}".rstrip() + "\n")
+            file.write(f"endsolid {name}".rstrip(BLANKS) + "\n")

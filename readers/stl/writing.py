@@ -15,6 +15,7 @@ from meshkit.mesh import Mesh
 from meshkit.readers.accounting import lose_faces, lose_fields, lose_info
 from meshkit.readers.stl.soup import FACET, HEADER, disagreeing, merged, right_hand
 from meshkit.readers.stl.text import write_text
+from meshkit.readers.texts import BLANKS
 from meshkit.report import Ledger
 
 _TRIANGLE: Final = cell_type("triangle").number
@@ -209,7 +210,7 @@ def _solids(mesh: Mesh, ledger: Ledger) -> list[tuple[str, NDArray[Any]]]:
     solids = []
     for region, ids in zip(cell_regions, members, strict=True):
         name = region.name
-        if not name or name != name.strip() or _UNWRITABLE.search(name):
+        if not name or name != name.strip(BLANKS) or _UNWRITABLE.search(name):
             ledger.dropped("region", name, len(region), "no name that a solid can have")
             name = ""
         else:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
+from meshkit.readers.texts import BLANKS
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.arrays import ATTRIBUTE_WIDTHS, ATTRIBUTES, descent
 from meshkit.readers.vtk.markup import Element, Markup
@@ -183,7 +184,7 @@ class Sections:
         for child in element.all("InformationKey"):
             key = child.attributes.get("name", "")
             if key == _UNIT:
-                found = child.text.strip()
+                found = child.text.strip(BLANKS)
             elif key not in _DERIVED:
                 reason = f"information key {key[:60]!r}, a note of VTK's own"
                 self.ledger.dropped("info", name, 1, reason, loss=False)

@@ -101,7 +101,7 @@ class _Reader:
             raise scan.error(
                 f"version {text_of(magic[1])}", expected=f"at most version {_NEWEST}.1"
             )
-        self.found.title = text_of(scan.line()).strip()
+        self.found.title = text_of(scan.line().strip())
         word = scan.need("ASCII or BINARY")
         if word.lower() not in (b"ascii", b"binary"):
             raise scan.error(f"found {shown(word)}", expected="ASCII or BINARY")
