@@ -16,8 +16,8 @@ ROOTS: Final = frozenset(
 
 MANIFEST: Final = "MANIFEST.json"
 METADATA: Final = "zarr.json"
-TEXT_LIMIT: Final = 1 << 26
-"""Bytes of JSON that a file may have: a manifest of this size lists chunks of 2 TB."""
+TEXT_LIMIT: Final = 1 << 28
+"""Bytes of JSON that a file may have: a manifest of this size lists chunks of 8 TB."""
 SEGMENTS: Final = "segments"
 STEPS: Final = "steps"
 PREFIX: Final = re.compile(r"data-([0-9a-f]{8})[0-9a-f]{8}")
