@@ -11,7 +11,7 @@ from meshkit.celltypes import CELL_TYPES
 from meshkit.fields import take
 from meshkit.mesh import DomainMesh, Mesh
 from meshkit.operators.adjacency.attached import attached_faces
-from meshkit.operators.adjacency.boundary import boundary_with, views_named
+from meshkit.operators.adjacency.boundary import Rows, boundary_with, views_named
 from meshkit.operators.adjacency.faces import faces
 from meshkit.operators.adjacency.region_ids import need_region_ids
 from meshkit.operators.inheritance import numbering
@@ -42,8 +42,9 @@ def domain(mesh: Mesh) -> DomainMesh:
 
     `interior` has no cells of lower dimension. Those that lie on faces and that a region names
     live on as its part, the others are counted as lost in the report; regions of cells that named
-    only them are gone. The report counts what of a region is on no face, by the region's name.
-    `global_data` is passed on.
+    only them are gone. So are given faces of such cells alone (counted; a face between such a
+    cell and one that stays is on the boundary). The report counts what of a region is on no face,
+    by the region's name. `global_data` is passed on.
 
     Raises:
         MeshError: as `faces`; or a region names what is not there.
@@ -55,6 +56,7 @@ def domain(mesh: Mesh) -> DomainMesh:
     if not bool(top.all()):
         inner = mesh.select(top)
         inner = inner.replace(regions=_still_meant(mesh, inner, top))
+        named = _of_interior(mesh, top, named, ledger)
         _count_lower(mesh, top, named, ledger)
     _count_on_no_face(mesh, top, named, ledger)
     n_faces = len(faces(inner))
@@ -132,8 +134,39 @@ def _still_meant(mesh: Mesh, inner: Mesh, top: Tensor) -> Regions:
     return Regions(r for r in inner.regions if stays(r))
 
 
+def _of_interior(
+    mesh: Mesh, top: Tensor, named: dict[tuple[str, str], Rows], ledger: Ledger
+) -> dict[tuple[str, str], Rows]:
+    """The same views of faces, numbered as in the interior, where given faces may be fewer.
+
+    A face between cells of which one stays is seen from that one: it is the owner there.
+    """
+    if mesh.faces is None:
+        return named
+    beyond = mesh.faces.neighbour.long()
+    of_owner = top[mesh.faces.owner.long()]
+    of_neighbour = (beyond >= 0) & top[beyond.clamp(min=0)]
+    stays = of_owner | of_neighbour
+    lost = int((~stays).sum())
+    if lost:
+        ledger.dropped("faces", "", lost, "of cells of lower dimension than the mesh alone")
+    row = numbering(torch.nonzero(stays).squeeze(1), len(stays))
+    turned = (of_owner & of_neighbour).long()
+    out = {}
+    for key, (views, rows) in named.items():
+        face = views // 2
+        here = stays[face]
+        moved = 2 * row[face] + (views % 2) * turned[face]
+        out[key] = (moved[here], rows[here])
+        gone = len(views) - int(here.sum())
+        if gone and key[1] == "face":
+            reason = "faces of cells of lower dimension alone"
+            ledger.dropped("region", key[0], gone, reason)
+    return out
+
+
 def _count_lower(
-    mesh: Mesh, top: Tensor, named: dict[tuple[str, str], tuple[Tensor, Tensor]], ledger: Ledger
+    mesh: Mesh, top: Tensor, named: dict[tuple[str, str], Rows], ledger: Ledger
 ) -> None:
     """Say which cells of lower dimension live on as parts, and which are lost."""
     lives = torch.zeros_like(top)
@@ -156,7 +189,7 @@ def _count_lower(
 
 
 def _count_on_no_face(
-    mesh: Mesh, top: Tensor, named: dict[tuple[str, str], tuple[Tensor, Tensor]], ledger: Ledger
+    mesh: Mesh, top: Tensor, named: dict[tuple[str, str], Rows], ledger: Ledger
 ) -> None:
     """Say what of each region gives no face although it should."""
     for region in mesh.regions:

@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from meshkit.cells import Cells
-from meshkit.celltypes import CELL_TYPES
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
-from meshkit.operators.adjacency.templates import corners
+from meshkit.operators.adjacency.templates import corners, known_type
 from meshkit.operators.measure import surface_kernel as compiled
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over, plain
 from meshkit.operators.measure.fan import area_vector
@@ -59,7 +58,8 @@ def _is_corner(cells: Cells) -> Tensor:
     def found() -> Tensor:
         out = (cells.dims == 2).repeat_interleave(cells.sizes.long())
         for block in cells.blocks:
-            row, size = CELL_TYPES[block.type], block.connectivity.shape[1]
+            row = known_type(block.type, int(block.ids[0]))
+            size = block.connectivity.shape[1]
             local = sorted(corners(row, size))
             between = [i for i in range(size) if i not in local]
             if row.dim == 2 and between:

@@ -13,7 +13,7 @@ from meshkit.celltypes import cell_type
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.edges import edges
-from meshkit.operators.adjacency.faces import faces
+from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.measure import surface_kernel as compiled
 from meshkit.operators.measure.bend_kernel import mean_bends
@@ -189,12 +189,12 @@ def _direction(vector: Tensor, x: Tensor) -> Tensor:
 
 def _on_boundary(mesh: Mesh) -> Tensor:
     """bool [n_points]: at the end of an edge of one cell, or of more than two."""
-    table = faces(mesh)
+    table = face_table(mesh).faces
 
     def found() -> Tensor:
-        edge = table.connectivity.reshape(-1, 2)[table.boundary]
+        _, places = csr.take_rows(table.offsets, table.boundary)  # given edges may be anything
         out = torch.zeros(mesh.n_points, dtype=torch.bool, device=mesh.device)
-        out[edge.reshape(-1).long()] = True
+        out[table.connectivity[places].long()] = True
         return out
 
     return table.memo(("boundary points", mesh.n_points), (), found)

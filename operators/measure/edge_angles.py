@@ -25,8 +25,8 @@ def edge_angles(mesh: Mesh) -> Tensor:
     Returns:
         [n_faces], a row for each edge of `faces(mesh)`, in radians, in the dtype of the points
         (float16 and bfloat16 are computed in float32). NaN on the boundary, at edges of more than
-        two cells, beside cells without area, and where the two cells disagree about which side is
-        up. Differentiable in the points.
+        two cells, at given edges that are no side of their cells, beside cells without area, and
+        where the two cells disagree about which side is up. Differentiable in the points.
 
     Raises:
         MeshError: the mesh is no surface, or as `face_area_vectors`.
@@ -37,11 +37,13 @@ def edge_angles(mesh: Mesh) -> Tensor:
     points = in_space(mesh.points)
     normals = surface_normals(mesh, points, float("nan"))
     rings, starts = table.sides.connectivity.long(), table.sides.offsets
-    begin, end = rings[starts[table.owner_side]], rings[starts[table.owner_side] + 1]
-    other = rings[starts[table.neighbour_side.clamp(min=0)]]
+    mine, theirs = table.owner_side, table.neighbour_side
+    begin = rings[starts[mine.clamp(min=0)]]
+    end = rings[starts[mine.clamp(min=0)] + 1]
+    other = rings[starts[theirs.clamp(min=0)]]
     owner, neighbour = table.faces.owner.long(), table.faces.neighbour.long()
     angle = angle_inside(
         normals[owner], normals[neighbour.clamp(min=0)], points[end] - points[begin]
     )
-    known = (neighbour >= 0) & (other == end)
+    known = (mine >= 0) & (theirs >= 0) & (other == end)
     return torch.where(known, angle, float("nan")).to(mesh.points.dtype)

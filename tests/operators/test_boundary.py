@@ -10,6 +10,7 @@ import torch
 from meshkit import operators as ops
 from meshkit.cells import Cells, Polyhedra
 from meshkit.errors import MeshError
+from meshkit.faces import Faces
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
@@ -215,6 +216,45 @@ def test_own_faces_inside_turn_with_the_side_that_names_them() -> None:
     assert zone.cell_data["parent_cell"].tolist() == [0]
     torch.testing.assert_close(ops.cell_normals(inside), -ops.cell_normals(zone))
     assert whole.boundaries["rest"].n_cells == 6
+
+
+def test_own_faces_of_lower_cells_go_or_are_seen_from_the_cell_that_stays() -> None:
+    """A triangle and a vertex, to which the edges (0, 1) and (2, 0) are given."""
+    mesh = make_mesh(
+        [[0.0, 0], [1, 0], [0, 1]],
+        torch.tensor([0, 1, 2, 0]),
+        offsets=torch.tensor([0, 3, 4]),
+        types=torch.tensor([5, 1], dtype=torch.uint8),
+        faces=Faces(
+            torch.tensor([0, 2, 4, 6]),
+            torch.tensor([0, 1, 1, 2, 0, 2]),
+            torch.tensor([1, 0, 1]),
+            torch.tensor([-1, -1, 0]),
+        ),
+        face_data={"phi": torch.tensor([1.0, 2, 3])},
+        regions=[
+            Region("zone", "face", [0, 1, 2], data={"k": torch.tensor([5.0, 6, 7])}),
+            Region("first", "face", [0]),
+            Region("last", "side", [[0, 2]]),
+        ],
+        info=MeshInfo(fields={("face_data", "phi"): FieldInfo(oriented=True)}),
+    )
+    whole = ops.domain(mesh)
+    assert {name: part.n_cells for name, part in whole.boundaries.items()} == {"zone": 2, "last": 1}
+    zone, last = whole.boundaries["zone"], whole.boundaries["last"]
+    assert zone.cell_data["face_data", "phi"].tolist() == [2, -3]
+    assert zone.cell_data["k"].tolist() == [6, 7]
+    assert zone.cell_data["parent_cell"].tolist() == [0, 0]
+    assert last.cell_data["local_face"].tolist() == [2]
+    assert last.cell_data["face_data", "phi"].tolist() == [-3]
+    assert len(ops.faces(whole.interior)) == 2
+    assert [(e.what, e.name, e.count) for e in whole.interior.info.report.losses] == [
+        ("faces", "", 1),
+        ("region", "zone", 1),
+        ("region", "first", 1),
+        ("cells", "vertex", 1),
+    ]
+    assert torch.isnan(ops.edge_angles(mesh)).all()
 
 
 def test_what_of_a_region_is_on_no_face_is_counted_by_its_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,8 +13,10 @@ import torch
 
 from meshkit import operators as ops
 from meshkit.errors import MeshError
+from meshkit.faces import Faces
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.regions import Region
 from tests import meshes
 from tests.operators.surfaces import icosphere
 
@@ -125,6 +128,39 @@ EMPTY: Final[dict[str, Callable[[], Mesh]]] = {
 @pytest.mark.parametrize("name", OF_MESH)
 def test_meshes_of_little_have_an_answer_or_a_line(name: str, kind: str) -> None:
     mesh = EMPTY[kind]()
+    assert "\n" not in refused(getattr(ops, name), mesh, **needed(name, mesh))
+
+
+def with_unknown_type() -> Mesh:
+    mesh = meshes.square_triangles(1)
+    types = torch.tensor([5, 180], dtype=torch.uint8)
+    return mesh.replace(cells=replace(mesh.cells, types=types))
+
+
+def with_odd_edges() -> Mesh:
+    """Edges of one point and of three, given to a triangle and to a vertex."""
+    table = Faces(
+        torch.tensor([0, 1, 4, 7]),
+        torch.tensor([0, 1, 2, 0, 0, 1, 1]),
+        torch.tensor([0, 1, 1]),
+        torch.tensor([-1, -1, 0]),
+    )
+    return make_mesh(
+        torch.rand(3, 3),
+        torch.tensor([0, 1, 2, 0]),
+        offsets=torch.tensor([0, 3, 4]),
+        types=torch.tensor([5, 1], dtype=torch.uint8),
+        faces=table,
+        regions=[Region("all", "face", [0, 1, 2])],
+    )
+
+
+@pytest.mark.parametrize("make", [with_unknown_type, with_odd_edges])
+@pytest.mark.parametrize("name", OF_MESH)
+def test_unsound_cells_and_faces_have_an_answer_or_a_line(
+    name: str, make: Callable[[], Mesh]
+) -> None:
+    mesh = make()
     assert "\n" not in refused(getattr(ops, name), mesh, **needed(name, mesh))
 
 
