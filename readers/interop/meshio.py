@@ -24,6 +24,7 @@ from meshkit.operators.soundness.structure import need_structure
 from meshkit.readers.accounting import lose_faces, lose_fields
 from meshkit.readers.filling import filled
 from meshkit.readers.interop.arrays import lose_region_parts, need_mesh, numpy_fields
+from meshkit.readers.vtk.cell_sizes import types_that_fit
 from meshkit.regions import Region
 from meshkit.report import Ledger
 
@@ -50,12 +51,14 @@ def from_meshio(mesh: meshio.Mesh) -> Mesh:
 
     Blocks of cells follow each other in meshio's order. Cell sets and point sets become regions,
     field data become global data, texts become codes with a vocabulary. Wedges whose majority is
-    inside out are reordered; faces of polyhedra are turned outward. Elements of third order and
+    inside out are reordered; faces of polyhedra are turned outward; polygons of two points and of
+    one become lines and vertices. Elements of third order and
     above keep their corners only (counted as a loss), for meshio does not define the order of the
     rest. Numeric arrays are shared where numpy can share them.
 
     Raises:
-        MeshError: the arrays contradict each other.
+        MeshError: the arrays contradict each other, or cells have not as many points as their
+            type asks for.
     """
     import meshio
 
@@ -82,7 +85,9 @@ def converted(mesh: meshio.Mesh, ledger: Ledger) -> Mesh:
         exact = bool((points.astype(given_as) == mesh.points).all())
         rounded = "" if exact else ", rounded"
         ledger.converted("points", "", len(points), f"{given_as} as float64{rounded}")
-    cells = _cells(mesh.cells, len(points), ledger)
+    said = mesh.info if isinstance(mesh.info, dict) else None
+    ours = said is not None and OWN in said
+    cells = _cells(mesh.cells, len(points), ledger, ours=ours)
     at = torch.from_numpy(
         np.require(
             points.astype(points.dtype.newbyteorder("="), copy=False), requirements=["C", "W"]
@@ -113,8 +118,7 @@ def converted(mesh: meshio.Mesh, ledger: Ledger) -> Mesh:
                 ledger.kept("field", f"{home}/{name}", rows)
     regions = list(_regions(mesh, counts, len(points), ledger))
     info = MeshInfo()
-    said = mesh.info if isinstance(mesh.info, dict) else None
-    if said is not None and OWN in said:
+    if said is not None and ours:
         info = MeshInfo.from_json(said[OWN]["info"])
     elif mesh.info:
         ledger.dropped("info", "info", 1, "meshio's notes on its own format")
@@ -169,19 +173,23 @@ def _of_blocks(
     return blocks
 
 
-def _cells(blocks: Sequence[Any], n_points: int, ledger: Ledger) -> Cells:
+def _cells(blocks: Sequence[Any], n_points: int, ledger: Ledger, *, ours: bool) -> Cells:
+    """The blocks one after the other; what others made has as many points as its types ask for."""
     types: list[NDArray[np.uint8]] = []
     sizes: list[NDArray[np.int64]] = []
     ids: list[NDArray[np.int64]] = []
     solids: list[list[Any]] = []
+    pairs: dict[tuple[int, int], None] = {}  # each type and size, in order of appearance
+    none = np.zeros(0, np.int64)
     for block in blocks:
         if block.type.startswith("polyhedron"):
             solids.extend(list(block.data))
-            rings = [np.concatenate([np.asarray(f) for f in cell]) for cell in block.data]
+            rings = [np.concatenate([none, *map(np.asarray, cell)]) for cell in block.data]
             # the distinct points of each, in order of first appearance
             rows = [r[np.sort(np.unique(r, return_index=True)[1])] for r in rings]
             types.append(np.full(len(rows), POLYHEDRON, np.uint8))
             sizes.append(np.array([len(r) for r in rows], np.int64))
+            pairs |= dict.fromkeys((POLYHEDRON, len(r)) for r in rows)
             ids.extend(r.astype(np.int64) for r in rows)
             continue
         table = np.asarray(block.data)
@@ -192,20 +200,30 @@ def _cells(blocks: Sequence[Any], n_points: int, ledger: Ledger) -> Cells:
         number, width = _type(block.type, table, ledger)
         types.append(np.full(len(table), number, np.uint8))
         sizes.append(np.full(len(table), width, np.int64))
+        if len(table):
+            pairs[number, width] = None
         ids.append(table[:, :width].astype(np.int64).reshape(-1))
-    flat = np.concatenate([*ids, np.zeros(0, np.int64)])
+    flat = np.concatenate([*ids, none])
     if len(flat) and (flat.min() < 0 or flat.max() >= n_points):
         bad = flat.min() if flat.min() < 0 else flat.max()
         raise MeshError(f"cells: point id {bad}; expected ids from 0 to {n_points - 1}")
-    ends = np.concatenate([[0], *([np.cumsum(np.concatenate(sizes))] if sizes else [])])
+    kinds = np.concatenate([*types, np.zeros(0, np.uint8)])
+    counts = np.concatenate([*sizes, none])
+    if not ours:
+        kinds = types_that_fit(kinds, counts, pairs, None, _wrong_size, ledger)
+    ends = np.concatenate([[0], np.cumsum(counts)])
     small = max(n_points, len(flat)) <= np.iinfo(np.int32).max
     dtype = np.int32 if small else np.int64
     return Cells(
-        torch.from_numpy(np.concatenate([*types, np.zeros(0, np.uint8)])),
+        torch.from_numpy(kinds),
         torch.from_numpy(ends.astype(dtype)),
         torch.from_numpy(flat.astype(dtype)),
         _polyhedra(solids, dtype),
     )
+
+
+def _wrong_size(what: str, cell: int, expected: str) -> MeshError:
+    return MeshError(f"cells: {what} in cell {cell}; expected {expected}")
 
 
 def _type(name: str, table: NDArray[Any], ledger: Ledger) -> tuple[int, int]:
@@ -238,9 +256,8 @@ def _polyhedra(cells: Sequence[Any], dtype: Any) -> Polyhedra | None:
     def ends(parts: Sequence[Any]) -> torch.Tensor:
         return torch.from_numpy(np.cumsum([0, *map(len, parts)]).astype(dtype))
 
-    return Polyhedra(
-        ends(cells), ends(rings), torch.from_numpy(np.concatenate(rings).astype(dtype))
-    )
+    flat = np.concatenate([np.zeros(0, np.int64), *rings])
+    return Polyhedra(ends(cells), ends(rings), torch.from_numpy(flat.astype(dtype)))
 
 
 def _upright(cells: Cells, points: torch.Tensor, ledger: Ledger) -> Cells:

@@ -57,7 +57,8 @@ def from_trimesh(geometry: Any) -> Mesh:
     counted, in `info.report`.
 
     Raises:
-        MeshError: it is something else, or its arrays contradict each other.
+        MeshError: it is something else, its arrays contradict each other, or a face names a
+            vertex that is not there.
     """
     import trimesh
 
@@ -74,11 +75,12 @@ def from_trimesh(geometry: Any) -> Mesh:
     return mesh.replace(info=mesh.info.noting(ledger.report()))
 
 
-def _part(geometry: Any, ledger: Ledger) -> _Part:
+def _part(geometry: Any, ledger: Ledger, where: str = "") -> _Part:
     points = np.array(geometry.vertices, np.float64).reshape(-1, 3)
     triangles = np.zeros((0, 3), np.int64)
     if hasattr(geometry, "faces"):
         triangles = np.array(geometry.faces, np.int64).reshape(-1, 3)
+    _need_ids(triangles, len(points), where)
     point_data = _attributes(geometry, "vertex", len(points), ledger)
     cell_data = _attributes(geometry, "face", len(triangles), ledger)
     kind = getattr(geometry.visual, "kind", None)
@@ -92,6 +94,16 @@ def _part(geometry: Any, ledger: Ledger) -> _Part:
             point_data.setdefault("texture", np.array(uv))
         ledger.dropped("material", "", 1, "pictures and shading are not kept")
     return _Part(points, triangles, point_data, cell_data)
+
+
+def _need_ids(triangles: Array, n_points: int, where: str) -> None:
+    """Refuse triangles of vertices that are not there; nothing in trimesh does."""
+    if triangles.size and (triangles.min() < 0 or triangles.max() >= n_points):
+        wrong = (triangles < 0) | (triangles >= n_points)
+        face = int(np.flatnonzero(wrong.any(1))[0])
+        vertex = int(triangles[wrong][0])
+        expected = f"0 to {n_points - 1}" if n_points else "none, there are no vertices"
+        raise MeshError(f"{where}face {face}: vertex {vertex}; expected {expected}")
 
 
 def _attributes(geometry: Any, of: str, rows: int, ledger: Ledger) -> dict[str, Array]:
@@ -121,7 +133,7 @@ def _of_scene(scene: trimesh.Scene, ledger: Ledger) -> Mesh:
             kind = type(geometry).__name__
             ledger.dropped("geometry", str(node), 1, f"a {kind} is neither surface nor points")
             continue
-        part = _part(geometry, ledger)
+        part = _part(geometry, ledger, f"node {node!r}: ")
         matrix = np.asarray(transform, np.float64)
         if not (matrix == np.eye(4)).all():
             part.points = part.points @ matrix[:3, :3].T + matrix[:3, 3]

@@ -7,6 +7,7 @@ contradicts the type, nobody can tell what was meant.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,8 @@ from meshkit.errors import ReadError
 from meshkit.readers.vtk.arrays import VtkData
 from meshkit.report import Ledger
 
+Types = NDArray[np.uint8]
+
 OF_POINTS: Final = tuple(cell_type(name).number for name in ("empty", "vertex", "line"))
 """The type of what no, one and two points make."""
 
@@ -26,6 +29,10 @@ _ROWS: Final = frozenset(
     cell_type(name).number for name in ("poly_vertex", "poly_line", "triangle_strip", "polygon")
 )
 """Cells that are nothing but a row of points."""
+
+
+Wrong = Callable[[str, int, str], Exception]
+"""The error of what was found in a cell, and of what was expected."""
 
 
 def sized(data: VtkData, kinds: list[tuple[int, int]], path: Path, ledger: Ledger) -> VtkData:
@@ -40,31 +47,54 @@ def sized(data: VtkData, kinds: list[tuple[int, int]], path: Path, ledger: Ledge
     Raises:
         ReadError: any other cell has not as many points as its type, or its degrees, ask for.
     """
-    from meshkit.operators.soundness.topology import fits
+
+    def wrong(what: str, cell: int, expected: str) -> ReadError:
+        return ReadError(path, what, place=f"cell {cell}", expected=expected)
 
     degrees = degrees_of(data, path)
-    few = []
+    types = types_that_fit(data.types, np.diff(data.offsets), kinds, degrees, wrong, ledger)
+    return data if types is data.types else replace(data, types=types)
+
+
+def types_that_fit(
+    types: Types,
+    sizes: NDArray[Any],
+    kinds: Iterable[tuple[int, int]],
+    degrees: Types | None,
+    wrong: Wrong,
+    ledger: Ledger,
+) -> Types:
+    """The types [n], where rows of too few points are what their points make; counted.
+
+    Args:
+        types, sizes: of each cell its type and its number of points.
+        kinds: each (type, number of points) that occurs.
+        degrees: [n, 3], of Lagrange and Bezier cells, where they are known.
+        wrong: makes the error of a cell whose number of points contradicts its type.
+        ledger: takes how many cells became another.
+    """
+    from meshkit.operators.soundness.topology import fits
+
+    def cells_of(number: int, size: int) -> NDArray[np.intp]:
+        return np.flatnonzero((types == number) & (sizes == size))
+
+    out = types
     for number, size in kinds:
         row = CELL_TYPES[number]
         if degrees is not None and row.order == 0:
-            _refuse_degrees(data, row, size, degrees, path)
+            _refuse_degrees(row, size, cells_of(number, size), degrees, wrong)
         elif fits(row, size):
             continue
         elif number in _ROWS and size < len(OF_POINTS):
-            few.append((number, size))
+            which, made = cells_of(number, size), CELL_TYPES[OF_POINTS[size]]
+            out = types.copy() if out is types else out
+            out[which] = made.number
+            reason = f"{row.name} cells of {size} {'point' if size == 1 else 'points'}"
+            ledger.converted("cells", made.name, len(which), reason)
         else:
-            what = f"a {row.name} of {size} points"
-            raise _error(path, what, _cells(data, row, size)[0], _wanted(row))
-    if not few:
-        return data
-    types = data.types.copy()
-    for number, size in few:
-        row, made = CELL_TYPES[number], CELL_TYPES[OF_POINTS[size]]
-        which = _cells(data, row, size)
-        types[which] = made.number
-        reason = f"{row.name} cells of {size} {'point' if size == 1 else 'points'}"
-        ledger.converted("cells", made.name, len(which), reason)
-    return replace(data, types=types)
+            first = int(cells_of(number, size)[0])
+            raise wrong(f"a {row.name} of {size} points", first, _wanted(row))
+    return out
 
 
 def degrees_of(data: VtkData, path: Path) -> NDArray[np.uint8] | None:
@@ -90,17 +120,16 @@ def degrees_of(data: VtkData, path: Path) -> NDArray[np.uint8] | None:
 
 
 def _refuse_degrees(
-    data: VtkData, row: CellType, size: int, degrees: NDArray[np.uint8], path: Path
+    row: CellType, size: int, cells: NDArray[np.intp], degrees: Types, wrong: Wrong
 ) -> None:
     """One line for the first of these cells whose degrees ask for another number of points."""
     from meshkit.operators.soundness.topology import fits
 
-    cells = _cells(data, row, size)
     kinds, first = np.unique(degrees[cells], axis=0, return_index=True)
     for (a, b, c), at in zip(kinds.tolist(), first.tolist(), strict=True):
         if not fits(row, size, (a, b, c)):
             what = f"a {row.name} of {size} points and degrees {a}, {b}, {c}"
-            raise _error(path, what, cells[at], "as many points as the degrees ask for")
+            raise wrong(what, int(cells[at]), "as many points as the degrees ask for")
 
 
 def _wanted(row: CellType) -> str:
@@ -111,12 +140,3 @@ def _wanted(row: CellType) -> str:
         return f"as many points as a {row.shape} of one degree along its edges has"
     least = f"at least {LEAST.get(row.shape, 1) * row.order}"
     return f"{least}, an even number" if row.order == 2 else least
-
-
-def _cells(data: VtkData, row: CellType, size: int) -> NDArray[np.intp]:
-    """The cells of a type that have so many points."""
-    return np.flatnonzero((data.types == row.number) & (np.diff(data.offsets) == size))
-
-
-def _error(path: Path, what: str, cell: Any, expected: str) -> ReadError:
-    return ReadError(path, what, place=f"cell {cell}", expected=expected)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import meshio
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 
+from meshkit.cells import Cells
 from meshkit.celltypes import CELL_TYPES
 from meshkit.errors import MeshError
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.operators.check import check
 from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.readers.interop.meshio import from_meshio, to_meshio
 from meshkit.regions import Region
@@ -190,6 +194,51 @@ def test_sets_that_are_none_are_dropped_and_counted() -> None:
 def test_refusals_of_cells(cells: list[tuple[str, list[list[float]]]], problem: str) -> None:
     with pytest.raises(MeshError, match=problem):
         from_meshio(meshio.Mesh(np.zeros((3, 3)), cells))
+
+
+def test_polygons_of_few_points_are_what_their_points_make() -> None:
+    made = meshio.Mesh(
+        np.eye(3), [("polygon", [[2]]), ("polygon", [[0, 1]]), ("polygon", [[0, 1, 2]])]
+    )
+    mesh = from_meshio(made)
+    assert mesh.cells.types.tolist() == [1, 3, 7]
+    assert mesh.cells.connectivity.tolist() == [2, 0, 1, 0, 1, 2]
+    assert [(e.what, e.name, e.count, e.reason) for e in mesh.info.report.converted] == [
+        ("cells", "vertex", 1, "polygon cells of 1 point"),
+        ("cells", "line", 1, "polygon cells of 2 points"),
+    ]
+    assert mesh.info.report.lossless
+    assert [f for f in check(mesh) if f.severity == "error"] == []
+
+
+def test_polygons_of_few_points_that_are_ours_come_back() -> None:
+    cells = Cells(
+        torch.tensor([7, 7], dtype=torch.uint8),
+        torch.tensor([0, 2, 5]),
+        torch.tensor([0, 1, 0, 1, 2]),
+    )
+    mesh = make_mesh(torch.eye(3), cells)
+    assert differences(mesh, from_meshio(to_meshio(mesh)), id_dtypes=False) == []
+
+
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        (
+            ("VTK_LAGRANGE_TRIANGLE", [[0, 1, 2, 3, 4]]),
+            "a lagrange_triangle of 5 points in cell 1; expected as many points as a triangle",
+        ),
+        (
+            ("polyhedron", [[[0, 1, 2], [2, 1, 0]]]),
+            "a polyhedron of 3 points in cell 1; expected at least 4",
+        ),
+        (("polyhedron", [[]]), "a polyhedron of 0 points in cell 1; expected at least 4"),
+    ],
+)
+def test_sizes_that_contradict_the_type_are_refused(block: Any, problem: str) -> None:
+    given_ = meshio.Mesh(np.zeros((5, 3)), [("triangle", [[0, 1, 2]]), block])
+    with pytest.raises(MeshError, match=problem):
+        from_meshio(given_)
 
 
 LACKING = {

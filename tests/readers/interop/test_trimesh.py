@@ -181,6 +181,18 @@ def test_what_is_no_mesh_and_ids_that_name_nothing() -> None:
         to_trimesh(cube.replace(points=cube.points[:5]))
 
 
+@pytest.mark.parametrize("wrong", [3, -1])
+def test_ids_that_name_no_vertex_are_refused(wrong: int) -> None:
+    made = trimesh.Trimesh(np.eye(3), [[0, 1, 2], [0, 1, wrong]], process=False)
+    with pytest.raises(MeshError, match=rf"^face 1: vertex {wrong}; expected 0 to 2$"):
+        from_trimesh(made)
+    scene = trimesh.Scene()
+    scene.add_geometry(trimesh.Trimesh(np.eye(3), [[0, 1, 2]], process=False))
+    scene.add_geometry(made, node_name="second")
+    with pytest.raises(MeshError, match=rf"^node 'second': face 1: vertex {wrong}; expected 0 to"):
+        from_trimesh(scene)
+
+
 def test_integers_and_floats_of_two_geometries_stay_exact() -> None:
     def with_ids(ids: np.ndarray) -> trimesh.Trimesh:
         corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
