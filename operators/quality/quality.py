@@ -55,7 +55,11 @@ centroid and to the neighbour's c | 1, -1 |
     where it has them (aspect ratio: triangles, quads, tets; of other solids the same quotient, of
     polyhedra against a cube; skewness of tets: by the corners of their faces). VTK 9.7 itself does
     not look at all edges for the angles of tets and the edge ratio of hexahedra, and projects
-    warped quads. Non-orthogonality and skewness are those of OpenFOAM's checkMesh, orthogonal
+    warped quads. Its scaled Jacobian of pyramids is another: the least of that of the tets of each
+    corner of the base, its two neighbours and the top, which looks at all corners of these tets,
+    times sqrt(2) and cut to 0 to 1. Ours is what the table says of the corners of the base alone:
+    negative inside out, and above 1, up to sqrt(2), on pyramids higher than the regular one.
+    Non-orthogonality and skewness are those of OpenFOAM's checkMesh, orthogonal
     quality that of Ansys Fluent. (Ansys Meshing reports the lesser of that and of 1 - skewness for
     tets, wedges and pyramids.)
 

@@ -134,6 +134,21 @@ def test_against_verdict(kind: str, shape: str) -> None:
     assert compared
 
 
+def test_scaled_jacobians_of_pyramids_and_those_of_verdict() -> None:
+    mesh = meshes.shaken(KINDS["pyramids"](2), 0.2)
+    rings = mesh.cells.dense
+    corners = torch.tensor([[0, 1, 3, 4], [1, 2, 0, 4], [2, 3, 1, 4], [3, 0, 2, 4]])
+    tets = make_mesh(mesh.points, rings[:, corners].reshape(-1, 4))
+    least = ops.quality(tets)["scaled_jacobian"].reshape(-1, 4).amin(1)
+    theirs = _theirs(mesh, "Pyramid", "ScaledJacobian")
+    assert theirs is not None
+    torch.testing.assert_close((math.sqrt(2) * least).clamp(0, 1), theirs, rtol=1e-6, atol=1e-6)
+    high = [[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0.5, 0.5, 2]]
+    for turn, sign in (([0, 1, 2, 3, 4], 1), ([0, 3, 2, 1, 4], -1)):
+        found = ops.quality(make_mesh(high, [turn], types="pyramid"))["scaled_jacobian"]
+        assert found.item() == pytest.approx(sign * 4 / 3)
+
+
 def _angle(a: Tensor, b: Tensor) -> float:
     cosine = float(a @ b / (a.norm() * b.norm()))
     return math.degrees(math.acos(max(-1.0, min(1.0, cosine))))
