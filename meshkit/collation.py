@@ -7,18 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from tensordict import TensorDictBase
 from torch import Tensor
 
 from meshkit.cells import Cells, Polyhedra
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
-from meshkit.fields import Path, cat, leaves, nested
+from meshkit.fields import Path, cat, entries, leaves, nested
 from meshkit.info import FieldInfo, FieldKey, MeshInfo
 from meshkit.mesh import DATA, Mesh
 from meshkit.regions import Region, Regions
 from meshkit.report import Ledger
 
 OFFSETS = ("point_offsets", "cell_offsets")
+
+Words = dict[FieldKey, tuple[str, ...]]
+"""The texts that codes stand for, by field."""
 
 
 def collate(meshes: Iterable[Mesh]) -> Mesh:
@@ -27,8 +31,9 @@ def collate(meshes: Iterable[Mesh]) -> Mesh:
     Points, cells, faces and their fields follow each other; `global_data` gets int64
     `point_offsets` and `cell_offsets` [n + 1], and every other global value is stacked [n, ...].
     Regions join by name and entity, numbered anew. Texts that differ in vocabulary are coded
-    anew over the union. Grid, source and report are each mesh's own and are left out. Time,
-    attributes and what regions are stay where all agree; where not, the report counts them.
+    anew over the union. Groups that hold no field stay, whichever mesh has them. Grid, source and
+    report are each mesh's own and are left out. Time, attributes and what regions are stay where
+    all agree; where not, the report counts them.
 
     Raises:
         MeshError: there are no meshes, or they differ in dimension, dtype, device, length unit,
@@ -50,8 +55,9 @@ def collate(meshes: Iterable[Mesh]) -> Mesh:
     cell_shift = _starts([m.n_cells for m in meshes])
     face_shift = _starts([0 if m.faces is None else len(m.faces) for m in meshes])
     words = _vocabularies(meshes)
-    fields = {what: _joined([_recoded(m, what, words) for m in meshes]) for what in DATA[:3]}
-    globals_ = _stacked([_recoded(m, "global_data", words) for m in meshes])
+    of = {h: [_recoded(m, (h,), getattr(m, h), words) for m in meshes] for h in DATA}
+    fields: dict[str, Any] = {home: _joined(of[home]) for home in DATA[:3]}
+    globals_ = _stacked(of["global_data"])
     for name, starts in zip(OFFSETS, (point_shift, cell_shift), strict=True):
         if name in globals_:
             raise MeshError(
@@ -184,7 +190,7 @@ def _faces(
     )
 
 
-def _vocabularies(meshes: Sequence[Mesh]) -> dict[FieldKey, tuple[str, ...]]:
+def _vocabularies(meshes: Sequence[Mesh]) -> Words:
     """The union of the texts of each coded field, where the meshes differ."""
     keys = {k for m in meshes for k, f in m.info.fields.items() if f.vocabulary is not None}
     out = {}
@@ -201,33 +207,42 @@ def _recode(x: Tensor, old: Sequence[str], new: Sequence[str]) -> Tensor:
     return torch.where(x < 0, x, table[x.clamp(min=0).long()])
 
 
-def _recoded(mesh: Mesh, home: str, words: dict[FieldKey, tuple[str, ...]]) -> dict[Path, Tensor]:
+Table = dict[Path, Tensor | None]
+"""Fields by their paths; None for a group that holds nothing."""
+
+
+def _recoded(mesh: Mesh, home: FieldKey, fields: TensorDictBase | None, words: Words) -> Table:
+    """Fields with their texts coded over those of all meshes."""
     return {
-        path: _over_union(x, mesh, (home, *path), words) for path, x in leaves(getattr(mesh, home))
+        path: None if x is None else _over_union(x, mesh, (*home, *path), words)
+        for path, x in (() if fields is None else entries(fields))
     }
 
 
-def _over_union(
-    x: Tensor, mesh: Mesh, key: FieldKey, words: dict[FieldKey, tuple[str, ...]]
-) -> Tensor:
+def _over_union(x: Tensor, mesh: Mesh, key: FieldKey, words: Words) -> Tensor:
     """A field with its texts coded over those of all meshes."""
     new = words.get(key)
     return x if new is None else _recode(x, mesh.info.field(*key).vocabulary or (), new)
 
 
-def _joined(parts: Sequence[dict[Path, Tensor]]) -> Any:
-    return nested({path: cat([p[path] for p in parts]) for path in parts[0]})
+def _joined(parts: Sequence[Table]) -> dict[str, Any]:
+    """The fields, one after the other, and the empty groups of any; all have the same fields."""
+    out: Table = {path: None for part in parts for path in part}
+    for path, first in parts[0].items():
+        if first is not None:
+            out[path] = cat([x for part in parts if (x := part[path]) is not None])
+    return nested(out)
 
 
-def _stacked(parts: Sequence[dict[Path, Tensor]]) -> dict[str, Any]:
-    return nested({path: cat([p[path][None] for p in parts]) for path in parts[0]})
+def _stacked(parts: Sequence[Table]) -> dict[str, Any]:
+    return _joined([{k: None if x is None else x[None] for k, x in p.items()} for p in parts])
 
 
 def _regions(
     meshes: Sequence[Mesh],
     shifts: dict[str, list[int]],
     cell_shift: Sequence[int],
-    words: dict[FieldKey, tuple[str, ...]],
+    words: Words,
     ledger: Ledger,
 ) -> Regions:
     keys = dict.fromkeys((r.name, r.entity) for m in meshes for r in m.regions)
@@ -236,20 +251,14 @@ def _regions(
         found = [
             (i, r) for i, m in enumerate(meshes) for r in m.regions if (r.name, r.entity) == key
         ]
-        tables = [
-            {
-                path: _over_union(x, meshes[i], ("regions", *key, *path), words)
-                for path, x in (leaves(r.data) if r.data is not None else ())
-            }
-            for i, r in found
-        ]
+        tables = [_recoded(meshes[i], ("regions", *key), r.data, words) for i, r in found]
         out.append(_region(found, tables, shifts, cell_shift, ledger))
     return Regions(out)
 
 
 def _region(
     found: Sequence[tuple[int, Region]],
-    tables: Sequence[dict[Path, Tensor]],
+    tables: Sequence[Table],
     shifts: dict[str, list[int]],
     cell_shift: Sequence[int],
     ledger: Ledger,
@@ -271,8 +280,9 @@ def _region(
             [n if r.flip is None else r.flip for n, (_, r) in zip(none, found, strict=True)]
         )
     data: Any = None
-    if any(tables):
-        if any(set(t) != set(tables[0]) for t in tables):
+    if any(r.data is not None for _, r in found):
+        named = [{path for path, x in table.items() if x is not None} for table in tables]
+        if any(names != named[0] for names in named):
             raise MeshError(f"collate: region {first.name!r}: its fields are not in every mesh")
         data = _joined(tables)
     traits: dict[str, Any] = {
@@ -289,9 +299,7 @@ def _region(
     return first.replace(ids=ids, flip=flip, data=data, **traits)
 
 
-def _field_infos(
-    meshes: Sequence[Mesh], words: dict[FieldKey, tuple[str, ...]]
-) -> dict[FieldKey, FieldInfo]:
+def _field_infos(meshes: Sequence[Mesh], words: Words) -> dict[FieldKey, FieldInfo]:
     known: dict[FieldKey, FieldInfo] = {}
     for mesh in meshes:
         for key, info in mesh.info.fields.items():

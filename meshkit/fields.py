@@ -69,22 +69,26 @@ def leaves(fields: TensorDictBase, above: Path = ()) -> Iterator[tuple[Path, Ten
             yield (*above, name), cast(Tensor, value)
 
 
+def entries(fields: TensorDictBase, above: Path = ()) -> Iterator[tuple[Path, Tensor | None]]:
+    """As `leaves`, and each nested group that holds nothing, with None, in its place."""
+    for name, value in fields.items():
+        if not isinstance(value, TensorDictBase):
+            yield (*above, name), cast(Tensor, value)
+        elif len(value.keys()) == 0:
+            yield (*above, name), None
+        else:
+            yield from entries(value, (*above, name))
+
+
 def empty_groups(fields: TensorDictBase) -> list[tuple[Path, int]]:
     """Each nested group that holds nothing, and how many fields stand before it."""
     found: list[tuple[Path, int]] = []
     before = 0
-
-    def walk(part: TensorDictBase, path: Path) -> None:
-        nonlocal before
-        for name, value in part.items():
-            if not isinstance(value, TensorDictBase):
-                before += 1
-            elif len(value.keys()) == 0:
-                found.append(((*path, name), before))
-            else:
-                walk(value, (*path, name))
-
-    walk(fields, ())
+    for path, x in entries(fields):
+        if x is None:
+            found.append((path, before))
+        else:
+            before += 1
     return found
 
 

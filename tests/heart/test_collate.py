@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 
 from meshkit import FieldInfo, Mesh, MeshError, MeshInfo, Region, collate
+from meshkit.fields import empty_groups
 from tests.meshes import differences, hanging_polyhedron, random_meshes, tetrahedron, two_tetrahedra
 
 
@@ -102,6 +103,35 @@ def test_what_meshes_differ_in_is_counted() -> None:
     assert said == [("info", "time"), ("info", "attributes"), ("region", "a: kind")]
     same = collate([mesh(0, "wall"), mesh(0, "wall")])
     assert same.info.time == 0 and same.region("a").kind == "wall" and same.info.report.lossless
+
+
+def test_groups_that_hold_nothing_stay() -> None:
+    u = torch.arange(4.0)
+
+    def mesh(**more: Any) -> Mesh:
+        region = Region("tip", "point", [3], data={"g": {}, "T": u[:1]})
+        bare = Region("bare", "point", [0], data={})
+        return tetrahedron().replace(
+            point_data={"a": {}, "u": u, "flow": {"x": {}, "p": u}, **more},
+            cell_data={"c": {"": {}}},
+            global_data={"d": {}},
+            regions=[region, bare],
+        )
+
+    both = collate([mesh(), mesh(more={"e": {}})])
+    assert [*both.point_data.keys()] == ["a", "u", "flow", "more"]
+    assert empty_groups(both.point_data) == [
+        *((("a",), 0), (("flow", "x"), 1)),
+        (("more", "e"), 2),
+    ]
+    assert both.point_data["flow", "p"].tolist() == [*u.tolist(), *u.tolist()]
+    assert empty_groups(both.cell_data) == [(("c", ""), 0)]
+    assert empty_groups(both.global_data) == [(("d",), 0)]
+    tip, bare = both.region("tip").data, both.region("bare").data
+    assert tip is not None and [*tip.keys()] == ["g", "T"] and tip["T"].tolist() == [0, 0]
+    assert bare is not None and len(bare.keys()) == 0
+    with pytest.raises(MeshError, match="'tip': its fields are not in every mesh"):
+        collate([mesh(), mesh().replace(regions=[Region("tip", "point", [3])])])
 
 
 def test_refuses_nothing_and_twice() -> None:
