@@ -35,8 +35,8 @@ def from_physicsnemo(mesh: physicsnemo.mesh.Mesh) -> Mesh:
     "region:NAME" become regions, as `to_physicsnemo` writes them; PhysicsNeMo's cache is left.
 
     Raises:
-        MeshError: it is no such mesh, its simplices have more than four points, or its arrays
-            contradict each other.
+        MeshError: it is no such mesh, its simplices have more than four points, its arrays
+            contradict each other, or a cell names a point that is not there.
     """
     shape: Sequence[int] = getattr(getattr(mesh, "cells", None), "shape", ())
     if len(shape) != 2:
@@ -56,6 +56,7 @@ def from_physicsnemo(mesh: physicsnemo.mesh.Mesh) -> Mesh:
         global_data=dict(mesh.global_data.items()),
         regions=[*of_points, *of_cells],
     )
+    need_structure(made)
     ledger = Ledger()
     keep_all(made, ledger)
     return made.replace(info=made.info.noting(ledger.report()))

@@ -162,3 +162,10 @@ def test_the_real_one() -> None:
     made = to_physicsnemo(mesh)
     assert isinstance(made, real.Mesh)
     assert differences(mesh, from_physicsnemo(made)) == []
+
+
+@pytest.mark.parametrize("wrong", [3, -1])
+def test_ids_that_name_no_point_are_refused(wrong: int) -> None:
+    made = Simplices(torch.rand(3, 3), torch.tensor([[0, 1, 2], [0, 1, wrong]]))
+    with pytest.raises(MeshError, match=rf"^cell 1: expected point ids from 0 to 2, found {wrong}"):
+        from_physicsnemo(made)
