@@ -82,14 +82,15 @@ def of_gradient(form: Form, d: int) -> Form:
     return Form((*form.takes, d), form.gives, pattern)
 
 
-def runs(terms: list[Term]) -> list[int]:
-    """Which terms after each other (by output) compiled loops add together: `MATRIX`, its kin."""
-    found: list[int] = []
+def runs(terms: list[Term]) -> list[tuple[int, int]]:
+    """Which terms after each other (by output) compiled loops add together, `ONE` or its kin, and
+    how many they are."""
+    found: list[tuple[int, int]] = []
     at = 0
     while at < len(terms):
         rest = terms[at:]
         code, size = next((code, n) for code, n, fits in _RUNS if len(rest) >= n and fits(rest[:n]))
-        found.append(code)
+        found.append((code, size))
         at += size
     return found
 

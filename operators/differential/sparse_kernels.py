@@ -18,9 +18,9 @@ BLOCK = 1024
 NOTHING, OWN_ROW, GIVEN = 0, 1, 2
 """Against what the differences are taken."""
 
-MATRIX, CROSS, ALONG, THREE, ONE = 9, 6, 4, 3, 1
-"""Terms that are added together: three of each of three outputs; a cross product; three components
-by one coefficient; three of one output; one."""
+ONE, THREE, ALONG, CROSS, MATRIX = range(5)
+"""Terms that are added together: one; three of one output; and, of three outputs, three components
+by one coefficient; a cross product; three of each."""
 
 
 @kernel
@@ -49,7 +49,8 @@ def sums(
         against: what the differences are taken against.
         cols: unsigned [width, m].
         coefs: [width, c, m].
-        runs: int64: which terms after each other go together: `MATRIX` and its kin.
+        runs: int64 [n, 2]: which terms after each other go together, `ONE` or its kin, and how
+            many they are.
         terms: int64 [t, 3]: (out, coefficient, in), by out.
         signs: [t].
         flat, step, apart: component q of row r is flat[step x r + apart x q].
@@ -65,8 +66,8 @@ def sums(
             for p in range(out.shape[0]):
                 out[p, b:e] = 0
         t = 0
-        for run in runs:
-            p, many = terms[t, 0], 3 if run > THREE else 1
+        for run, size in runs:
+            p, many = terms[t, 0], 1 if run in (ONE, THREE) else 3
             target = out[p : p + many, b:e] if whole else space[:many, : e - b]
             if not whole:
                 target[:] = 0
@@ -76,7 +77,7 @@ def sums(
                     _take(at, column, step, b, e, own[0])
                 _one(cols, coefs, terms[t, 1], signs[t], column, step, own[0], b, target[0])
             else:
-                low = terms[t : t + run, 2].min()
+                low = terms[t : t + size, 2].min()
                 mine = terms[t : t + 3, 2] if run != CROSS else np.arange(low, low + 3)
                 f, g, h = flat[apart * mine[0] :], flat[apart * mine[1] :], flat[apart * mine[2] :]
                 if against != NOTHING:
@@ -94,7 +95,7 @@ def sums(
             if not whole:
                 for i in range(many):
                     _scatter(rows[b:e], target[i], out[p + i])
-            t += 3 if run == ALONG else run
+            t += size
 
 
 @kernel

@@ -182,11 +182,11 @@ class SparseMap:
         return out
 
     def _terms(self, units: int) -> tuple[Any, Any, Any]:
-        """The terms by output, how many go together, and their signs, as kernels take them."""
+        """Which terms go together, the terms by output, and their signs, as kernels take them."""
         terms = sorted(self.form.terms(units))
         which = np.array([t[:3] for t in terms], np.int64).reshape(-1, 3)
         signs = array(torch.tensor([t[3] for t in terms], dtype=self.dtype))
-        return np.array(runs(terms), np.int64), which, signs
+        return np.array(runs(terms), np.int64).reshape(-1, 2), which, signs
 
     def in_torch(self, columns: Tensor, units: int) -> Tensor:
         """The same in torch, for other devices and for derivatives of the coefficients."""
