@@ -47,7 +47,7 @@ class Format:
     A reader that is `whole` reads all of a file before it can say what is wrong with it.
 
     A `native` one gives back any arrays bit for bit, so that an unsound mesh may be written to it.
-    One that has no `groups` forgets groups of fields that hold no field.
+    One that has no `groups` loses groups of fields that hold no field.
     """
 
     name: str

@@ -87,7 +87,7 @@ def _sound(mesh: Mesh | MeshSeries, path: Place) -> Mesh | MeshSeries:
 
 
 def _counting_groups(mesh: Mesh | MeshSeries, ledger: Ledger) -> Mesh | MeshSeries:
-    """The same, its groups of no fields counted as dropped: once each, for a series when read."""
+    """The same, its groups of no fields counted as lost: once each, for a series when read."""
     known: set[str] = set()
 
     def count(one: Mesh, _: str) -> None:
@@ -100,8 +100,8 @@ def _counting_groups(mesh: Mesh | MeshSeries, ledger: Ledger) -> Mesh | MeshSeri
                 name = "/".join((*home, *path))
                 if name not in known:
                     known.add(name)
-                    reason = "it holds no field; the format knows fields alone"
-                    ledger.dropped("group", name, 0, reason, loss=False)
+                    reason = "it holds no field; the format knows groups by their fields alone"
+                    ledger.dropped("group", name, 1, reason)
 
     return _looked_at(mesh, count)
 

@@ -91,6 +91,7 @@ def probes() -> dict[str, Mesh]:
         "fields of complex numbers": flat.with_data(point={"a": ids * 1j}),
         "fields of texts": flat.with_data(cell={"material": ["steel", "air"]}),
         "nested names of fields": flat.with_data(point={"flow": {"p": ids / 7.0}}),
+        "groups of fields that hold none": flat.with_data(point={"flow": {}}),
         "global data": flat.with_data(global_={"Re": torch.tensor(1e5, dtype=torch.float64)}),
         "regions of cells": flat.replace(regions=[half]),
         "overlapping regions": flat.replace(regions=[half, Region("all", "cell", [0, 1])]),

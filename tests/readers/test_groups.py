@@ -1,10 +1,11 @@
-"""Groups of fields that hold nothing: kept, or counted as dropped."""
+"""Groups of fields that hold nothing: kept, or refused and counted as lost."""
 
 from pathlib import Path
 
 import pytest
 import torch
 
+from meshkit.errors import LossError
 from meshkit.fields import empty_groups
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
@@ -14,10 +15,10 @@ from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.series import MeshSeries
 from meshkit.store.handle import open_store
-from tests.meshes import differences
+from tests.meshes import differences, square_triangles
 
 WRITTEN = [row for row in FORMATS if row.writer]
-REASON = "it holds no field; the format knows fields alone"
+REASON = "it holds no field; the format knows groups by their fields alone"
 
 
 def grouped() -> Mesh:
@@ -48,12 +49,35 @@ def test_each_format_keeps_or_counts_them(row: Format, tmp_path: Path) -> None:
         return
     assert list(back.cell_data.keys()) == list(back.global_data.keys()) == []
     assert {(e.name, e.count, e.reason, e.loss) for e in dropped} == {
-        (name, 0, REASON, False)
+        (name, 1, REASON, True)
         for name in (
             *("point_data/a/b", "point_data/flow/x", "point_data/flow/y", "point_data/z"),
             *("cell_data/b/", "global_data/g", "regions/r/point/e"),
         )
     }
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in WRITTEN if not row.groups], ids=lambda row: row.name
+)
+def test_a_format_without_them_refuses_a_mesh_that_has_nothing_else_to_lose(
+    row: Format, tmp_path: Path
+) -> None:
+    path = tmp_path / f"it{row.suffixes[0]}"
+    mesh = square_triangles(1, 3)
+    write(mesh, path, format=row.name)
+    before = path.read_bytes()
+    empty = mesh.with_data(point={"flow": {}})
+    message = f"{row.name} cannot hold group 'point_data/flow' \\({REASON}\\); choose another"
+    with pytest.raises(LossError, match=message):
+        write(empty, path, format=row.name)
+    if row.series_writer:
+        with pytest.raises(LossError, match="cannot hold group 'point_data/flow'"):
+            write(MeshSeries([0.0, 1.0], [mesh, empty].__getitem__), path, format=row.name)
+    assert path.read_bytes() == before
+    assert [e.name for e in write(empty, path, format=row.name, allow_loss=True).losses] == [
+        "point_data/flow"
+    ]
 
 
 @pytest.mark.parametrize(
