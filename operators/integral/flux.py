@@ -10,16 +10,10 @@ from torch import Tensor
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import faces, need_face_ids
 from meshkit.operators.adjacency.sides import need_point_ids
-from meshkit.operators.integral.flux_kernel import flux_of_cells
-from meshkit.operators.integral.patch_kernel import flux_of_rings
-from meshkit.operators.integral.patches import (
-    Patch,
-    all_faces,
-    need_faces,
-    patch_of,
-    pieces,
-    spread,
-)
+from meshkit.operators.integral.flux_kernel import flux_of_cells, flux_of_rings
+from meshkit.operators.integral.patch import Patch, need_faces
+from meshkit.operators.integral.patches import all_faces, patch_of
+from meshkit.operators.integral.pieces import pieces, spread
 from meshkit.operators.integral.summation import narrow_dtype, total, wide
 from meshkit.operators.integral.values import On, found_region, need_values
 from meshkit.operators.integral.weights import cell_share

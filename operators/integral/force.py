@@ -13,16 +13,10 @@ from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.integral.flux import on_patch
+from meshkit.operators.integral.patch import Patch, need_faces
 from meshkit.operators.integral.patch_kernel import force_on_rings
-from meshkit.operators.integral.patches import (
-    Patch,
-    Pieces,
-    need_faces,
-    patch_of,
-    pieces,
-    skin,
-    spread,
-)
+from meshkit.operators.integral.patches import patch_of, skin
+from meshkit.operators.integral.pieces import Pieces, pieces, spread
 from meshkit.operators.integral.summation import narrow_dtype, total, wide
 from meshkit.operators.integral.values import On, found_region, need_values
 from meshkit.operators.integral.weights import cell_share

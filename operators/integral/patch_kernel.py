@@ -1,7 +1,7 @@
-"""What passes through the rings of a patch, and what presses on them, in one pass, compiled.
+"""What the rings of a patch weigh, and what presses on them, in one pass, compiled.
 
-The same sums as the torch code of `flux`, `force` and `weights`, which has their derivatives; the
-tests hold one against the other. Everything is float64.
+The same sums as the torch code of `force` and `weights`, which has their derivatives; the tests
+hold one against the other. Everything is float64.
 """
 
 from __future__ import annotations
@@ -30,23 +30,12 @@ def taken_rings(offsets: Tensor, ids: Tensor, rows: Tensor) -> tuple[Tensor, Ten
     return torch.from_numpy(new), torch.from_numpy(out)
 
 
-def flux_of_rings(points: Tensor, vectors: Tensor, offsets: Tensor, ids: Tensor) -> Tensor:
-    """[n, c]: the flux through each ring of vectors [n_points, c, 3] that are linear in its fan.
-
-    Args:
-        points: float64 [n_points, 3], on the CPU.
-        vectors: float64 [n_points, c, 3].
-        offsets, ids: the rings, int [n + 1] and int [..], ids in range.
-    """
-    out = np.empty((len(offsets) - 1, vectors.shape[1]))
-    over_rows(_fluxes, len(out), *_arrays(points, offsets, ids), array(vectors), out)
-    return torch.from_numpy(out)
-
-
 def corner_weights(points: Tensor, offsets: Tensor, ids: Tensor) -> Tensor:
     """[len(ids)]: the integral over each ring of the shape function of each of its corners.
 
-    Args as for `flux_of_rings`.
+    Args:
+        points: float64 [n_points, 3], on the CPU.
+        offsets, ids: the rings, int [n + 1] and int [..], ids in range.
     """
     out = np.empty(len(ids))
     over_rows(_weights, len(offsets) - 1, *_arrays(points, offsets, ids), out)
@@ -59,7 +48,7 @@ def shares(
     """[n]: the weight of the value of `cell` on each ring, as `cell_share` has it.
 
     Args:
-        points, offsets, ids: as for `flux_of_rings`.
+        points, offsets, ids: as for `corner_weights`.
         centres: float64 [n_cells, 3].
         cell, other: int64 [n].
     """
@@ -81,7 +70,7 @@ def force_on_rings(
     """[c, 6]: the force and moment about the origin of pressures and tractions on rings.
 
     Args:
-        points, offsets, ids: as for `flux_of_rings`.
+        points, offsets, ids: as for `corner_weights`.
         signs: float64 [n], by which normals are multiplied.
         pressure: float64 [n_points, c] or [n, c].
         shear: float64 [n_points, c, 3] or [n, c, 3], or None.
@@ -145,38 +134,6 @@ def _area_vector(
         reach = max(reach, abs(bx), abs(by), abs(bz))
     usable = not math.sqrt(vx * vx + vy * vy + vz * vz) <= 2 * _EPS * reach * reach
     return vx / 2, vy / 2, vz / 2, usable
-
-
-@kernel
-def _fluxes(
-    lo: int, hi: int, points: Array, offsets: Array, ids: Array, vectors: Array, out: Array
-) -> None:
-    for row in range(lo, hi):
-        begin, end = offsets[row], offsets[row + 1]
-        n = end - begin
-        for c in range(vectors.shape[1]):
-            if n < 3:
-                out[row, c] = 0.0
-                continue
-            mx, my, mz = _mean(points, ids, begin, end)
-            mu, mv, mw = 0.0, 0.0, 0.0
-            for i in range(begin, end):
-                p = ids[i]
-                mu, mv, mw = mu + vectors[p, c, 0], mv + vectors[p, c, 1], mw + vectors[p, c, 2]
-            mu, mv, mw = mu / n, mv / n, mw / n
-            p = ids[end - 1]
-            ax, ay, az = points[p, 0] - mx, points[p, 1] - my, points[p, 2] - mz
-            au, av, aw = vectors[p, c, 0], vectors[p, c, 1], vectors[p, c, 2]
-            through = 0.0
-            for i in range(begin, end):
-                p = ids[i]
-                bx, by, bz = points[p, 0] - mx, points[p, 1] - my, points[p, 2] - mz
-                bu, bv, bw = vectors[p, c, 0], vectors[p, c, 1], vectors[p, c, 2]
-                through += (ay * bz - az * by) * (au + bu + mu)
-                through += (az * bx - ax * bz) * (av + bv + mv)
-                through += (ax * by - ay * bx) * (aw + bw + mw)
-                ax, ay, az, au, av, aw = bx, by, bz, bu, bv, bw
-            out[row, c] = through / 6
 
 
 @kernel
@@ -245,107 +202,6 @@ def _shares(
 
 
 @kernel
-def _add_traction(
-    out: Array,
-    block: int,
-    c: int,
-    fx: float,
-    fy: float,
-    fz: float,
-    x: float,
-    y: float,
-    z: float,
-) -> None:
-    out[block, c, 0] += fx
-    out[block, c, 1] += fy
-    out[block, c, 2] += fz
-    out[block, c, 3] += y * fz - z * fy
-    out[block, c, 4] += z * fx - x * fz
-    out[block, c, 5] += x * fy - y * fx
-
-
-@kernel
-def _press(
-    points: Array,
-    ids: Array,
-    begin: int,
-    end: int,
-    row: int,
-    c: int,
-    half: float,
-    pressure: Array,
-    shear: Array,
-    at_points: bool,
-    out: Array,
-    block: int,
-) -> None:
-    """Add what one ring bears: the fan piece by piece, between a, b and its mean m."""
-    n, sheared = end - begin, len(shear) > 0
-    vx, vy, vz, usable = _area_vector(points, ids, begin, end)
-    if n == 3:
-        # A triangle is one piece, with its first corner for m.
-        p, first, a = ids[begin], begin + 2, ids[begin + 1]
-        mx, my, mz = points[p, 0], points[p, 1], points[p, 2]
-    else:
-        first, a = begin, ids[end - 1]
-        mx, my, mz = _mean(points, ids, begin, end)
-    pm, fx, fy, fz, count = 0.0, 0.0, 0.0, 0.0, 1 if n == 3 else n
-    if at_points:
-        for i in range(begin, begin + count):
-            pm += pressure[ids[i], c] / count
-        if sheared:
-            for i in range(begin, begin + count):
-                p = ids[i]
-                fx += shear[p, c, 0] / count
-                fy += shear[p, c, 1] / count
-                fz += shear[p, c, 2] / count
-    else:
-        pm = pressure[row, c]
-        if sheared:
-            fx, fy, fz = shear[row, c, 0], shear[row, c, 1], shear[row, c, 2]
-    for i in range(first, end):
-        b = ids[i]
-        ax, ay, az = points[a, 0], points[a, 1], points[a, 2]
-        bx, by, bz = points[b, 0], points[b, 1], points[b, 2]
-        ux, uy, uz = ax - mx, ay - my, az - mz
-        wx, wy, wz = bx - mx, by - my, bz - mz
-        tx, ty, tz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
-        sx, sy, sz = ax + bx + mx, ay + by + my, az + bz + mz
-        if sheared and usable:
-            size = math.sqrt(tx * tx + ty * ty + tz * tz) / 6
-            size = -size if tx * vx + ty * vy + tz * vz < 0 else size
-            if at_points:
-                # What stands at a corner acts where its shape function has its mean.
-                gx, gy, gz = fx * size, fy * size, fz * size
-                x, y, z = (sx + mx) / 4, (sy + my) / 4, (sz + mz) / 4
-                _add_traction(out, block, c, gx, gy, gz, x, y, z)
-                gx, gy, gz = shear[a, c, 0] * size, shear[a, c, 1] * size, shear[a, c, 2] * size
-                x, y, z = (sx + ax) / 4, (sy + ay) / 4, (sz + az) / 4
-                _add_traction(out, block, c, gx, gy, gz, x, y, z)
-                gx, gy, gz = shear[b, c, 0] * size, shear[b, c, 1] * size, shear[b, c, 2] * size
-                x, y, z = (sx + bx) / 4, (sy + by) / 4, (sz + bz) / 4
-                _add_traction(out, block, c, gx, gy, gz, x, y, z)
-            else:
-                gx, gy, gz = 3 * fx * size, 3 * fy * size, 3 * fz * size
-                _add_traction(out, block, c, gx, gy, gz, sx / 3, sy / 3, sz / 3)
-        pa, pb = pm, pm
-        if at_points:
-            pa, pb = pressure[a, c], pressure[b, c]
-        whole = pa + pb + pm
-        tx, ty, tz = tx * half, ty * half, tz * half
-        x = (whole * sx + pa * ax + pb * bx + pm * mx) / 12
-        y = (whole * sy + pa * ay + pb * by + pm * my) / 12
-        z = (whole * sz + pa * az + pb * bz + pm * mz) / 12
-        out[block, c, 0] += whole * tx / 3
-        out[block, c, 1] += whole * ty / 3
-        out[block, c, 2] += whole * tz / 3
-        out[block, c, 3] += y * tz - z * ty
-        out[block, c, 4] += z * tx - x * tz
-        out[block, c, 5] += x * ty - y * tx
-        a = b
-
-
-@kernel
 def _blocks(
     lo: int,
     hi: int,
@@ -359,21 +215,91 @@ def _blocks(
     out: Array,
 ) -> None:
     for block in range(lo, hi):
-        for row in range(block * _BLOCK, min(len(signs), (block + 1) * _BLOCK)):
-            if offsets[row + 1] - offsets[row] < 3:
-                continue
-            for c in range(pressure.shape[1]):
-                _press(
-                    points,
-                    ids,
-                    offsets[row],
-                    offsets[row + 1],
-                    row,
-                    c,
-                    signs[row] / 2,
-                    pressure,
-                    shear,
-                    at_points,
-                    out,
-                    block,
-                )
+        for c in range(pressure.shape[1]):
+            sums, p, t = out[block, c], pressure[:, c], shear[:, c]
+            for row in range(block * _BLOCK, min(len(signs), (block + 1) * _BLOCK)):
+                begin, end = offsets[row], offsets[row + 1]
+                if end - begin >= 3:
+                    whole = -1 if at_points else row
+                    _press(points, ids, begin, end, p, t, whole, signs[row] / 2, sums)
+
+
+@kernel
+def _press(
+    points: Array,
+    ids: Array,
+    begin: int,
+    end: int,
+    pressure: Array,
+    shear: Array,
+    whole: int,
+    half: float,
+    sums: Array,
+) -> None:
+    """Add what one ring bears: the row `whole` of the values; where -1 those at its corners.
+
+    The fan is taken piece by piece, between the corners a and b and what all pieces share, m.
+    """
+    vx, vy, vz, usable = _area_vector(points, ids, begin, end)
+    # A triangle is one piece, with its first corner for m; else m is the mean of all corners.
+    first, n, a = begin, end - begin, ids[end - 1]
+    if n == 3:
+        first, n, a = begin + 2, 1, ids[begin + 1]
+    mx, my, mz = _mean(points, ids, begin, begin + n)
+    sheared = usable and len(shear) > 0
+    if whole >= 0:
+        n = 1
+    pm, fx, fy, fz = 0.0, 0.0, 0.0, 0.0
+    for i in range(begin, begin + n):
+        p = ids[i] if whole < 0 else whole
+        pm += pressure[p] / n
+        if sheared:
+            fx, fy, fz = fx + shear[p, 0] / n, fy + shear[p, 1] / n, fz + shear[p, 2] / n
+    for i in range(first, end):
+        b = ids[i]
+        ax, ay, az = points[a, 0], points[a, 1], points[a, 2]
+        bx, by, bz = points[b, 0], points[b, 1], points[b, 2]
+        ux, uy, uz = ax - mx, ay - my, az - mz
+        wx, wy, wz = bx - mx, by - my, bz - mz
+        tx, ty, tz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
+        sx, sy, sz = ax + bx + mx, ay + by + my, az + bz + mz
+        if sheared:
+            size = math.sqrt(tx * tx + ty * ty + tz * tz) / 6
+            size = -size if tx * vx + ty * vy + tz * vz < 0 else size
+            if whole >= 0:
+                _pull(sums, 3 * size, fx, fy, fz, sx / 3, sy / 3, sz / 3)
+            else:
+                # What stands at a corner acts where its shape function has its mean.
+                kx, ky, kz = sx / 4, sy / 4, sz / 4
+                gx, gy, gz = shear[a, 0], shear[a, 1], shear[a, 2]
+                hx, hy, hz = shear[b, 0], shear[b, 1], shear[b, 2]
+                _pull(sums, size, fx, fy, fz, kx + mx / 4, ky + my / 4, kz + mz / 4)
+                _pull(sums, size, gx, gy, gz, kx + ax / 4, ky + ay / 4, kz + az / 4)
+                _pull(sums, size, hx, hy, hz, kx + bx / 4, ky + by / 4, kz + bz / 4)
+        pa, pb = (pressure[a], pressure[b]) if whole < 0 else (pm, pm)
+        summed = pa + pb + pm
+        tx, ty, tz = tx * half, ty * half, tz * half
+        x = (summed * sx + pa * ax + pb * bx + pm * mx) / 12
+        y = (summed * sy + pa * ay + pb * by + pm * my) / 12
+        z = (summed * sz + pa * az + pb * bz + pm * mz) / 12
+        sums[0] += summed * tx / 3
+        sums[1] += summed * ty / 3
+        sums[2] += summed * tz / 3
+        sums[3] += y * tz - z * ty
+        sums[4] += z * tx - x * tz
+        sums[5] += x * ty - y * tx
+        a = b
+
+
+@kernel
+def _pull(
+    sums: Array, size: float, fx: float, fy: float, fz: float, x: float, y: float, z: float
+) -> None:
+    """Add a traction on an area that acts at a place, and its moment."""
+    fx, fy, fz = fx * size, fy * size, fz * size
+    sums[0] += fx
+    sums[1] += fy
+    sums[2] += fz
+    sums[3] += y * fz - z * fy
+    sums[4] += z * fx - x * fz
+    sums[5] += x * fy - y * fx

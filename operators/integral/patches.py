@@ -1,9 +1,8 @@
-"""Parts of faces that something passes through: their rings, normals and cells."""
+"""The patches of a mesh: of its faces, its skin, and what regions name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -17,111 +16,14 @@ from meshkit.operators.adjacency.attached import attached_faces
 from meshkit.operators.adjacency.faces import face_table, faces
 from meshkit.operators.adjacency.sides import Sides, sides
 from meshkit.operators.adjacency.templates import corners, need_size
-from meshkit.operators.adjacency.vertex_sets import tables
+from meshkit.operators.integral.patch import Patch, joined
 from meshkit.operators.integral.patch_kernel import taken_rings
 from meshkit.operators.integral.values import distinct_rows
-from meshkit.operators.measure.coordinates import (
-    cross,
-    dot,
-    extent,
-    in_space,
-    length,
-    matters,
-    over,
-    plain,
-)
+from meshkit.operators.measure.coordinates import in_space, length, over
 from meshkit.operators.measure.face_geometry import curve_ends
-from meshkit.operators.measure.fan import area_vector, triangles
-from meshkit.operators.measure.rings import AT_ONCE, ring_table, surface_rings
+from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.measure.surface_normals import surface_normals
 from meshkit.regions import Region
-
-
-@dataclass(frozen=True, eq=False)
-class Patch:
-    """Faces, sides or surface cells, each a ring that looks along its normal.
-
-    The normal points out of `cell` (into `other`, where there is one); where `flip` holds it is
-    turned round.
-    """
-
-    offsets: Tensor  # int64 [n + 1]
-    connectivity: Tensor  # int64 [..]
-    cell: Tensor  # int64 [n]: whose values stand for it
-    other: Tensor  # int64 [n]: the cell on the other side; -1 where there is none
-    face: Tensor  # int64 [n]: the row of faces(mesh); -1 where it is none
-    flip: Tensor  # bool [n]
-    across: Tensor | None = None  # [n, 3]: of edges the normal of their plane, of ends the tangent
-
-    def __len__(self) -> int:
-        return len(self.cell)
-
-    def compiled(self, *followed: Tensor) -> bool:
-        """Whether kernels may work on it: rings on the CPU, and nobody follows points or values."""
-        real = not any(x.is_complex() for x in followed)
-        return self.across is None and real and all(map(plain, followed))
-
-    @property
-    def signs(self) -> Tensor:
-        """float64 [n]: -1 where the normal is turned round."""
-        return torch.where(self.flip, -1.0, 1.0).double()
-
-
-@dataclass(frozen=True, eq=False)
-class Pieces:
-    """Some rows of a patch, taken apart into simplices: triangles of the fans, edges, or ends."""
-
-    rows: Tensor  # int64 [m]: of the patch
-    points: Tensor  # int64 [m, k]
-    at: Tensor  # [m, p, c, 3]: the corners of the pieces
-    vectors: Tensor  # [m, p, 3]: area vectors, along the normals of the patch
-    sizes: Tensor  # [m, p]: areas or lengths; of fans, negative where a triangle faces back
-
-
-def spread(values: Tensor) -> Tensor:
-    """[m, p, c, ...]: what stands at the k corners of a ring, at the corners of its pieces."""
-    k = values.shape[1]
-    if k <= 3:
-        return values[:, None]
-    mean = values.mean(1, keepdim=True).expand_as(values)
-    return torch.stack([values, torch.roll(values, -1, 1), mean], 2)
-
-
-def pieces(patch: Patch, points: Tensor) -> Iterator[Pieces]:
-    """The patch taken apart, some rows at a time; every sum over it is one over these.
-
-    Args:
-        patch: any.
-        points: float64 [n_points, 3].
-    """
-    sign = patch.signs.to(points.dtype)
-    for rows, ring in tables(patch.offsets, patch.connectivity):
-        for some, ids in zip(torch.split(rows, AT_ONCE), torch.split(ring, AT_ONCE), strict=True):
-            x = points[ids]
-            turn = None if patch.across is None else patch.across[some]
-            vectors, sizes = _vectors(x, turn)
-            yield Pieces(some, ids, spread(x), vectors * sign[some][:, None, None], sizes)
-
-
-def _vectors(x: Tensor, across: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Area vectors [m, p, 3] and sizes [m, p] of the pieces of rings [m, k, 3]."""
-    k = x.shape[1]
-    if k < 3 and across is None:  # a polygon without an area
-        return torch.zeros_like(x[:, :1]), torch.zeros_like(x[:, :1, 0])
-    if k == 1 and across is not None:
-        return across[:, None], torch.ones_like(x[..., 0])
-    if k == 2 and across is not None:
-        edge = x[:, 1] - x[:, 0]
-        return cross(edge, across)[:, None], length(edge)[:, None]
-    if k == 3:
-        vector = area_vector(x)[:, None]
-        return vector, length(vector)
-    parts = triangles(x - x.mean(1, keepdim=True))
-    whole = area_vector(x.detach())
-    facing = torch.where(dot(parts.detach(), whole[:, None]) < 0, -1.0, 1.0).to(x.dtype)
-    spokes = x.detach() - x.detach()[:, :1]
-    usable = matters(length(whole), extent(spokes), 2)
-    return parts, torch.where(usable[:, None], length(parts) * facing, 0.0)
 
 
 def all_faces(mesh: Mesh) -> Patch:
@@ -160,20 +62,6 @@ def patch_of(mesh: Mesh, region: Region) -> Patch:
         f"region {region.name!r} of {region.entity}s has no normal; "
         "give one of faces, sides or surface cells"
     )
-
-
-def need_faces(patch: Patch) -> None:
-    """Refuse a patch with parts that are no faces, where values on faces are asked for.
-
-    Raises:
-        MeshError: the message names the first such cell.
-    """
-    if bool((patch.face < 0).any()):
-        cell = int(patch.cell[torch.nonzero(patch.face < 0)[0]])
-        raise MeshError(
-            f"cell {cell} lies on no face of the mesh, so none of the values on faces is its own; "
-            "give values on points or cells"
-        )
 
 
 def _once(ids: Tensor, flip: Tensor | None) -> tuple[Tensor, Tensor | None]:
@@ -289,7 +177,7 @@ def _of_cells(mesh: Mesh, ids: Tensor, flip: Tensor | None, name: str = "") -> P
         other=torch.where(inner, table.neighbour.long()[at], -1) if len(table) else rest.other,
         face=torch.where(inner, at, -1),
     )
-    return _joined(on_skin, rest)
+    return joined(on_skin, rest)
 
 
 def _own_rings(mesh: Mesh, ids: Tensor, turned: Tensor) -> Patch:
@@ -318,23 +206,3 @@ def _own_rings(mesh: Mesh, ids: Tensor, turned: Tensor) -> Patch:
         across = in_space(mesh.points).double().new_tensor([0.0, 0.0, 1.0]).expand(len(cell), 3)
     flat = torch.cat([table.reshape(-1) for _, table in rings])
     return Patch(csr.offsets_of(sizes), flat, cell, none, none, turned[cell], across)
-
-
-def _joined(a: Patch, b: Patch) -> Patch:
-    """Both, the second after the first."""
-    if len(b) == 0:
-        return a
-    if len(a) == 0:
-        return b
-    across = None
-    if a.across is not None and b.across is not None:
-        across = torch.cat([a.across, b.across])
-    return Patch(
-        offsets=torch.cat([a.offsets, b.offsets[1:] + a.offsets[-1]]),
-        connectivity=torch.cat([a.connectivity, b.connectivity]),
-        cell=torch.cat([a.cell, b.cell]),
-        other=torch.cat([a.other, b.other]),
-        face=torch.cat([a.face, b.face]),
-        flip=torch.cat([a.flip, b.flip]),
-        across=across,
-    )

@@ -11,8 +11,10 @@ from meshkit.cells import brief, need_ids
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
+from meshkit.operators.integral.patch import Patch, need_faces
 from meshkit.operators.integral.patch_kernel import corner_weights, shares
-from meshkit.operators.integral.patches import Patch, all_faces, need_faces, patch_of, pieces
+from meshkit.operators.integral.patches import all_faces, patch_of
+from meshkit.operators.integral.pieces import pieces
 from meshkit.operators.integral.values import On, distinct, found_region, n_rows
 from meshkit.operators.measure.cell_centroids import cell_centroids
 from meshkit.operators.measure.cell_measures import cell_measures

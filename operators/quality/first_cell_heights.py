@@ -12,7 +12,9 @@ from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.attached import attached_faces
 from meshkit.operators.adjacency.sides import need_point_ids
-from meshkit.operators.integral.patches import Patch, of_faces, of_sides, pieces
+from meshkit.operators.integral.patch import Patch
+from meshkit.operators.integral.patches import of_faces, of_sides
+from meshkit.operators.integral.pieces import pieces
 from meshkit.operators.integral.values import found_region
 from meshkit.operators.measure.cell_centroids import cell_centroids
 from meshkit.operators.measure.coordinates import dot, in_space, length, over
