@@ -16,6 +16,7 @@ from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.differential.lsq import Extra
 from meshkit.operators.differential.samples import in_double
 from meshkit.operators.measure.face_geometry import face_centroids
+from meshkit.operators.values import need_tensor
 
 BoundaryValues = Tensor | Mapping[str, "Tensor | float"]
 """[n_boundary, ...] in the order of the faces without neighbour, NaN = none; or by region."""
@@ -33,31 +34,53 @@ def boundary_values(what: str, mesh: Mesh, given: BoundaryValues, like: Tensor) 
         MeshError: a shape does not fit, or a region is none of the boundary.
     """
     n, shape = n_boundary(mesh), tuple(like.shape[1:])
+    floating = like.is_floating_point() or like.is_complex()
+    dtype = torch.promote_types(like.dtype if floating else mesh.points.dtype, torch.float32)
     if isinstance(given, Tensor):
+        _need_values(f"{what}: boundary values", given, like)
         if given.shape != (n, *shape):
             raise MeshError(
                 f"{what}: expected boundary values {[n, *shape]}, one row for each boundary face, "
                 f"found {brief(given)}"
             )
-        return given.to(like) if given.is_floating_point() else given.to(like.dtype)
+        return given.to(dtype)
     if not isinstance(given, Mapping):
         raise MeshError(
             f"{what}: expected boundary values as a tensor or by region, found {brief(given)}"
         )
-    dtype = like.dtype if like.is_floating_point() or like.is_complex() else mesh.points.dtype
     out = torch.full((n, *shape), torch.nan, dtype=dtype, device=mesh.device)
     for name, value in given.items():
         faces, rows, size = _of_region(what, mesh, name)
-        some = torch.as_tensor(value, dtype=dtype, device=mesh.device)
-        if some.ndim == 1 + len(shape):
-            if some.shape != (size, *shape):
-                raise MeshError(
-                    f"{what}: region {name!r}: expected values {[size, *shape]}, "
-                    f"found {brief(some)}"
-                )
-            some = some[rows]
+        some = _of_rows(f"{what}: region {name!r}", value, (size, *shape), like).to(dtype)
+        some = some[rows] if some.ndim == 1 + len(shape) else some
         out = out.index_put((faces,), some.expand(len(faces), *shape))
     return out
+
+
+def _of_rows(what: str, value: object, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """One value for all rows, or one for each of them: of this shape.
+
+    Raises:
+        MeshError: it is neither; the message begins with `what`.
+    """
+    try:
+        some = torch.as_tensor(value, device=None if isinstance(value, Tensor) else like.device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise MeshError(f"{what}: expected numbers, found {brief(value)}") from error
+    _need_values(what, some, like)
+    if some.shape not in ((), shape[1:], shape):
+        raise MeshError(
+            f"{what}: expected values {list(shape)}, or one of {list(shape[1:])}, "
+            f"found {brief(some)}"
+        )
+    return some
+
+
+def _need_values(what: str, given: Tensor, like: Tensor) -> None:
+    """Refuse what is no dense tensor beside the field, and complex values of a real one."""
+    need_tensor(what, given, like.device)
+    if given.is_complex() and not like.is_complex():
+        raise MeshError(f"{what}: expected real values as the field's, found {brief(given)}")
 
 
 def known_faces(what: str, mesh: Mesh, given: Tensor | Iterable[str]) -> Tensor:

@@ -72,10 +72,7 @@ class MeshOperator:
         self._need(values)
         if values.is_complex():
             return self._of_complex(values, boundary)
-        narrow = values.is_floating_point() and values.dtype.itemsize < 4
-        wide = values.float() if narrow else values
-        if not wide.is_floating_point():
-            wide = wide.to(self.map.dtype)
+        wide = _computable(values, self.map.dtype)
         if self.known is not None:
             wide = torch.cat([wide, self._known(wide, boundary)])
         elif boundary is not None:
@@ -88,21 +85,27 @@ class MeshOperator:
             # Fresh, so no one else sees it change; autograd would, where it is a view.
             fill = out.index_fill if out.requires_grad else out.index_fill_
             out = fill(0, self._lost, torch.nan)
-        return out.to(values.dtype) if narrow else out
+        return out.to(values.dtype) if values.is_floating_point() else out
 
     def _of_complex(self, values: Tensor, boundary: Tensor | None) -> Tensor:
         parts = [torch.view_as_real(values)]
         if boundary is not None:
-            parts.append(torch.view_as_real(boundary.to(values.dtype)))
+            given = need_tensor(f"{self.name}: boundary values", boundary, values.device)
+            parts.append(torch.view_as_real(given.to(values.dtype)))
         real = [self.apply(*(p[..., i] for p in parts)) for i in (0, 1)]
         return torch.complex(real[0], real[1])
 
     def _known(self, values: Tensor, boundary: Tensor | None) -> Tensor:
         shape = (self.n_boundary, *values.shape[1:])
-        if boundary is None or boundary.shape != shape:
-            found = "none" if boundary is None else brief(boundary)
-            raise MeshError(f"{self.name}: expected boundary values {list(shape)}, found {found}")
-        return boundary.to(values)[self.known]
+        if boundary is None:
+            raise MeshError(f"{self.name}: expected boundary values {list(shape)}, found none")
+        given = need_tensor(f"{self.name}: boundary values", boundary, values.device)
+        if given.shape != shape or given.is_complex():
+            raise MeshError(
+                f"{self.name}: expected boundary values {list(shape)}, real as the field is, "
+                f"found {brief(given)}"
+            )
+        return given.to(values)[self.known]
 
     def _need(self, values: Tensor) -> None:
         takes = self.map.form.takes
@@ -141,7 +144,8 @@ class TransposedOperator:
         """What the answer's rows send back to the field's.
 
         Args:
-            values: [n, ...] as the operator's answers are.
+            values: [n, ...] as the operator's answers are; of the dtypes that `MeshOperator.apply`
+                takes.
 
         Returns:
             [n, ...] as its fields are, and after them one row for each known boundary value.
@@ -151,6 +155,7 @@ class TransposedOperator:
         """
         gives = self.of.map.form.gives
         n = self.of.map.n_rows
+        need_tensor(f"transposed {self.of.name}: values", values, self.of.determined.device)
         fits = values.ndim > len(gives) and len(values) == n
         if not fits or values.shape[values.ndim - len(gives) :] != gives:
             axes = ", ".join(map(str, (n, "...", *gives)))
@@ -158,10 +163,23 @@ class TransposedOperator:
                 f"transposed {self.of.name}: expected values on {self.of.gives_on} [{axes}], "
                 f"found {brief(values)}"
             )
+        if values.is_complex():
+            both = torch.view_as_real(values)
+            return torch.complex(self.apply(both[..., 0]), self.apply(both[..., 1]))
+        wide = _computable(values, self.of.map.dtype)
         if len(self.of._lost):
-            values = values.index_fill(0, self.of._lost, 0)
-        return self.of.map.of_dtype(values.dtype).transpose().apply(values)
+            wide = wide.index_fill(0, self.of._lost, 0)
+        out = self.of.map.of_dtype(wide.dtype).transpose().apply(wide)
+        return out.to(values.dtype) if values.is_floating_point() else out
 
     def transpose(self) -> MeshOperator:
         """The operator again."""
         return self.of
+
+
+def _computable(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """Real values in a dtype that coefficients can have: narrow ones in float32, integers in
+    `dtype`."""
+    if not values.is_floating_point():
+        return values.to(dtype)
+    return values.float() if values.dtype.itemsize < 4 else values

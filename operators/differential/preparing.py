@@ -135,8 +135,10 @@ def prepared(
         raise MeshError(f"{what}: {method!r} takes no weights")
     if weights is not None and not (isinstance(weights, Real) and math.isfinite(weights)):
         raise MeshError(f"{what}: expected a number for weights, found {brief(weights)}")
-    if dtype is not None and not isinstance(dtype, torch.dtype):
-        raise MeshError(f"{what}: expected a torch.dtype, found {brief(dtype)}")
+    known_dtype = isinstance(dtype, torch.dtype) and (dtype.is_floating_point or dtype.is_complex)
+    if dtype is not None and not known_dtype:
+        found = dtype if isinstance(dtype, torch.dtype) else brief(dtype)
+        raise MeshError(f"{what}: expected a floating dtype of torch, found {found}")
     known = None if boundary is None else known_faces(what, mesh, boundary)
     made, determined = row.make(
         Wanted(

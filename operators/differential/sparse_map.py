@@ -133,7 +133,8 @@ class SparseMap:
             found.append((row[some], base[some], -coefs.sum(0)[some]))
         if not found:
             none = torch.zeros(0, dtype=torch.int64)
-            return none, none, none.reshape(0, 1).float()
+            width = 1 + max(c for _, c, _, _ in self.form.pattern)
+            return none, none, torch.zeros(0, width, dtype=self.dtype)
         rows, cols, values = (torch.cat(x) for x in zip(*found, strict=True))
         return rows, cols, values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -214,3 +215,70 @@ def test_a_field_that_is_followed_where_some_rows_are_not_determined() -> None:
     assert torch.isnan(found[-1]).all()
     (gradient,) = torch.autograd.grad(found[:-1].sum(), values)
     assert torch.isfinite(gradient).all()
+
+
+BOUNDARY_VALUES: Final[tuple[tuple[object, str], ...]] = (
+    (5, "expected a tensor, found int"),
+    (np.zeros(12), "expected a tensor, found ndarray"),
+    (torch.zeros(12, device="meta"), "on meta, the mesh on cpu"),
+    (torch.zeros(12).to_sparse(), "expected a dense tensor, found sparse_coo"),
+    (torch.zeros(12, dtype=torch.complex64), "real"),
+    (torch.zeros(11), r"expected boundary values \[12"),
+)
+
+
+@pytest.mark.parametrize(("wrong", "said"), BOUNDARY_VALUES)
+def test_what_are_no_boundary_values_is_refused(wrong: object, said: str) -> None:
+    mesh, field = meshes.kuhn_cube(1), torch.rand(6)
+    prepared = ops.gradient_operator(mesh, on="cells", boundary=torch.ones(12, dtype=torch.bool))
+    assert re.search(said, refused(prepared.apply, field, wrong))
+    if isinstance(wrong, torch.Tensor):
+        assert re.search(said, refused(ops.gradient, mesh, field, on="cells", boundary=wrong))
+        if not wrong.is_complex():
+            assert re.search(said, refused(prepared.apply, field.to(torch.complex64), wrong))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("x", "expected numbers, found str"),
+        (None, "expected numbers, found NoneType"),
+        ([1.0, 2.0], r"expected values \[3, 3\], or one of \[3\], found float32 \[2\]"),
+        (torch.zeros(2, 3), r"expected values \[3, 3\], or one of \[3\], found float32 \[2, 3\]"),
+        (1j, "expected real values as the field's"),
+        (torch.zeros(3, device="meta"), "on meta, the mesh on cpu"),
+    ],
+)
+def test_what_are_no_values_of_a_region_is_refused(wrong: object, said: str) -> None:
+    sides = torch.tensor([[0, 0], [0, 1], [0, 2]])
+    mesh = meshes.tetrahedron().replace(regions=[Region("wall", "side", sides)])
+    found = refused(ops.gradient, mesh, torch.rand(1, 3), on="cells", boundary={"wall": wrong})
+    assert re.search(f"gradient: region 'wall': {said}", found)
+
+
+def test_transposed_operators_take_what_operators_take() -> None:
+    mesh = meshes.kuhn_cube(2)
+    back = ops.gradient_operator(mesh, on="cells").transpose()
+    given = torch.randint(-3, 4, (48, 3))
+    assert back.apply(given.double()).abs().max() > 1
+    for dtype in (torch.int32, torch.uint8, torch.float16, torch.float32, torch.complex64):
+        here = given.abs() if dtype == torch.uint8 else given
+        right = back.apply(here.double())
+        got = back.apply(here.to(dtype))
+        assert got.dtype == (
+            dtype if dtype.is_floating_point or dtype.is_complex else torch.float64
+        )
+        torch.testing.assert_close(got, right.to(got.dtype), rtol=1e-2, atol=1e-2)
+    for wrong, said in (
+        (given.numpy(), "transposed gradient: values: expected a tensor, found ndarray"),
+        (given.to("meta"), "transposed gradient: values: on meta, the mesh on cpu"),
+        (given[:-1], r"transposed gradient: expected values on cells \[48, ..., 3\], found int64"),
+    ):
+        assert re.search(said, refused(back.apply, wrong))
+
+
+def test_coefficients_are_floating() -> None:
+    mesh = meshes.kuhn_cube(1)
+    for wrong in (torch.int32, torch.bool, "float32"):
+        said = refused(ops.gradient_operator, mesh, on="cells", dtype=wrong)
+        assert "expected a floating dtype of torch, found" in said

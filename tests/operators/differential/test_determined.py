@@ -26,11 +26,21 @@ def test_two_tets_do_not_determine_a_gradient() -> None:
         operator = ops.gradient_operator(mesh, on="cells", method=method)
         assert not operator.determined.any()
         assert operator.apply(field).isnan().all()
+        assert not operator.matrix().to_dense().any()
     at_points = ops.gradient(mesh, mesh.points @ G, on="points")
     torch.testing.assert_close(at_points, G.expand(5, 3))
     boundary = ops.face_centroids(mesh)[ops.faces(mesh).boundary] @ G
     found = ops.gradient(mesh, field, on="cells", boundary=boundary)
     torch.testing.assert_close(found, G.expand(2, 3))
+
+
+@pytest.mark.parametrize("method", ["lsq", "green_gauss"])
+def test_a_cell_alone_determines_nothing(method: str) -> None:
+    operator = ops.gradient_operator(meshes.tetrahedron(), on="cells", method=method)
+    assert operator.apply(torch.ones(1)).isnan().all()
+    assert operator.matrix().shape == (3, 1) and operator.matrix()._nnz() == 0
+    assert torch.equal(operator.transpose().apply(torch.rand(1, 3)), torch.zeros(1))
+    assert len(operator.stencil.indices) == 0
 
 
 def test_a_wider_stencil_where_neighbours_are_too_few() -> None:
