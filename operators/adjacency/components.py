@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 import torch
 from torch import Tensor
 
 from meshkit import csr
+from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency import row_kernels as compiled
@@ -75,8 +77,9 @@ def feature_patches(mesh: Mesh, *, angle: float = 30.0) -> Tensor:
             f"feature_patches: expected surface cells, found a mesh of dimension {mesh.dim}; "
             "take boundary(mesh) of a solid"
         )
-    if not 0 <= angle <= 180:
-        raise MeshError(f"feature_patches: expected an angle from 0 to 180 degrees, found {angle}")
+    if not (isinstance(angle, Real) and 0 <= angle <= 180):
+        found = angle if isinstance(angle, Real) else brief(angle)
+        raise MeshError(f"feature_patches: expected an angle from 0 to 180 degrees, found {found}")
     table = face_table(mesh)
     inner = torch.nonzero(table.faces.neighbour >= 0).squeeze(1)
     owner, neighbour = table.faces.owner[inner].long(), table.faces.neighbour[inner].long()

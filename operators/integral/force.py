@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import torch
 from torch import Tensor
 
+from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
@@ -103,6 +105,7 @@ def force(
         need_faces(patch)
     share = cell_share(mesh, points, patch) if on == "cells" else None
     dtype = narrow_dtype(pressure, mesh.points)
+    dtype = dtype if shear is None else narrow_dtype(shear, pressure.new_empty(0, dtype=dtype))
     if d == 3 and patch.compiled(points, pressure, *([] if shear is None else [shear])):
         both = _compiled(points, patch, on, share, (pressure, shear), (normals, shear_on)).to(dtype)
         return both[..., :3], both[..., 3:]
@@ -162,9 +165,9 @@ def _centre(about: object, d: int) -> Tensor:
         found = torch.as_tensor(about)
     except (TypeError, ValueError, RuntimeError):
         found = torch.empty(0)
-    if found.shape != (d,) or found.is_complex():
-        shown = list(found.shape) if isinstance(about, Tensor) else repr(about)
-        raise MeshError(f"force: expected about [{d}], found {shown!s:.60}")
+    if found.shape != (d,) or found.is_complex() or not bool(torch.isfinite(found).all()):
+        shown = f"{about!r:.60}" if isinstance(about, Sequence) else brief(about)
+        raise MeshError(f"force: expected about [{d}], finite and real, found {shown}")
     return found
 
 

@@ -585,3 +585,30 @@ def test_nothing_at_all_has_no_flux_and_bears_no_force() -> None:
         assert ops.flux(mesh, torch.ones(n, 0, 3), on="points", region=empty).shape == (0,)
         assert ops.force(mesh, torch.ones(n, 0), on="points", region=empty)[0].shape == (0, 3)
         assert ops.integrate(mesh, torch.ones(n, 2), on="points", region=empty).tolist() == [0, 0]
+
+
+def test_complex_shear_of_a_real_pressure_keeps_its_imaginary_part() -> None:
+    for mesh in (meshes.kuhn_cube(1), meshes.square_triangles(1)):
+        d = mesh.points.shape[1]
+        pressure = torch.rand(mesh.n_points, dtype=torch.float64)
+        shear = torch.rand(2, mesh.n_points, d, dtype=torch.float64)
+        whole = torch.complex(shear[0], shear[1])
+        found = ops.force(mesh, pressure, whole, on="points", shear_on="body")
+        real = ops.force(mesh, pressure, shear[0], on="points", shear_on="body")
+        rest = ops.force(mesh, 0 * pressure, shear[1], on="points", shear_on="body")
+        for both, one, other in zip(found, real, rest, strict=True):
+            torch.testing.assert_close(both, torch.complex(one, other))
+
+
+def test_force_has_the_dtype_of_the_widest() -> None:
+    mesh = meshes.kuhn_cube(1).to(dtype=torch.float32)
+    shear = torch.rand(mesh.n_cells, 3, dtype=torch.float64)
+    found = ops.force(mesh, torch.rand(mesh.n_cells), shear, shear_on="body")
+    assert [x.dtype for x in found] == [torch.float64, torch.float64]
+
+
+def test_moments_about_nowhere_are_refused() -> None:
+    mesh = meshes.kuhn_cube(1)
+    for about in (torch.tensor([0, torch.nan, 0]), [0.0, 0.0, float("inf")]):
+        with pytest.raises(MeshError, match=r"expected about \[3\], finite and real, found"):
+            ops.force(mesh, torch.rand(mesh.n_cells), about=about)  # type: ignore[arg-type]

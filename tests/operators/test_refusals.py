@@ -103,9 +103,10 @@ JUNK: Final[tuple[object, ...]] = (
 )
 
 
+@pytest.mark.parametrize("surface", [False, True])
 @pytest.mark.parametrize("name", OF_MESH)
-def test_no_option_ends_in_a_traceback(name: str) -> None:
-    tets = meshes.kuhn_cube(1)
+def test_no_option_ends_in_a_traceback(name: str, surface: bool) -> None:
+    tets = meshes.square_triangles(1, 3) if surface else meshes.kuhn_cube(1)
     operator, given = getattr(ops, name), needed(name, tets)
     for option in [*inspect.signature(operator).parameters][1:]:
         if option in VALUES:
