@@ -141,7 +141,7 @@ class Cells(_Topology):
 
     @classmethod
     def of(cls, type: int | str, connectivity: Tensor) -> Cells:
-        """Cells of one type from a dense table [n, k].
+        """Cells of one type; `connectivity` is a dense table [n, k].
 
         >>> Cells.of("line", torch.tensor([[0, 1], [1, 2]])).offsets.tolist()
         [0, 2, 4]
@@ -179,7 +179,8 @@ class Cells(_Topology):
         return (self.types, self.offsets, self.connectivity, *more)
 
     def memo(self, key: Hashable, make: Callable[[], T]) -> T:
-        """An answer that follows from the cells alone, worked out once while they are unchanged."""
+        """What `make` gives, an answer that follows from the cells alone: worked out once while
+        they are unchanged, and found again by its `key`."""
         return self._memo.get(key, self.sources, make)
 
     @property

@@ -60,7 +60,8 @@ class Faces(_Topology):
         return (self.offsets, self.connectivity, self.owner, self.neighbour)
 
     def memo(self, key: Hashable, more: Sequence[Tensor], make: Callable[[], T]) -> T:
-        """An answer that follows from the faces and `more`, worked out once while they stand."""
+        """What `make` gives, an answer that follows from the faces and `more`: worked out once
+        while they stand, and found again by its `key`."""
         return self._memo.get(key, (*self.sources, *more), make)
 
     @property

@@ -160,7 +160,8 @@ class Mesh:
         face: Fields | None = None,
         global_: Fields | None = None,
     ) -> Mesh:
-        """The same mesh with these fields added, or exchanged where the name exists.
+        """The same mesh with fields of `point`, `cell`, `face` and `global_` added, or exchanged
+        where the name exists.
 
         What `info` knows of a field stays known, but for the texts of codes that are none any
         more. To take a field away, `replace` the whole.
@@ -187,7 +188,8 @@ class Mesh:
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> Mesh:
-        """Move everything to `device`; cast points and real floating fields, never ids or codes."""
+        """Move everything to `device`; cast points and real floating fields to `dtype`, never ids
+        or codes."""
 
         def ids(x: Tensor) -> Tensor:
             return x.to(device)
@@ -282,7 +284,7 @@ class DomainMesh:
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> DomainMesh:
-        """Each part moved and cast as `Mesh.to` does."""
+        """Each part moved to `device` and cast to `dtype` as `Mesh.to` does."""
 
         def values(x: Tensor) -> Tensor:
             return x.to(device, dtype if x.is_floating_point() else None)

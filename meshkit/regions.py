@@ -110,7 +110,7 @@ class Region:
         return replace(self, **parts)
 
     def apply(self, ids: Callable[[Tensor], Tensor], data: Callable[[Tensor], Tensor]) -> Region:
-        """Ids and flip changed by one function, data by another (moving, casting)."""
+        """Ids and flip changed by the function `ids`, data by `data` (moving, casting)."""
         fields = self.data
         if fields is not None:
             fields = mapped(fields, len(self), lambda _, x: data(x))

@@ -62,6 +62,10 @@ def check(mesh: Mesh) -> list[Finding]:
 
     Cells that an earlier line makes meaningless (of an unknown type, a wrong size, out of range)
     are left out of the later ones. NaN coordinates are a finding of their own and no other.
+
+    Returns:
+        A `Finding` for each thing that was found, with how many there are and the first few ids;
+        a row of the table may give several (one a field, one a region). Plain numbers.
     """
     with torch.no_grad():
         findings = [*of_points(mesh)]

@@ -154,6 +154,9 @@ class Store:
             key: as `keys` gives it.
             rows: a slice or range of step 1; not of global data.
 
+        Returns:
+            [n, ...] of these rows, bit for bit as it was written.
+
         Raises:
             MeshError: there is no such field, or rows are asked for that cannot be.
             ReadError: what is read is damaged.

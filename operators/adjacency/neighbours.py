@@ -51,7 +51,9 @@ class Adjacency:
 def point_points(mesh: Mesh) -> Adjacency:
     """For each point those at the other end of an edge of `edges(mesh)`.
 
-    Worked out once while the cells stay unchanged. Exact; runs where the mesh lies.
+    Returns:
+        n_points rows of point ids. Worked out once while the cells stay unchanged. Exact; runs
+        where the mesh lies.
 
     Raises:
         MeshError: as `faces`.
@@ -71,7 +73,9 @@ def point_points(mesh: Mesh) -> Adjacency:
 def point_cells(mesh: Mesh) -> Adjacency:
     """For each point the cells of dimension `mesh.dim` that list it, as a corner or in between.
 
-    Worked out once while the cells stay unchanged. Exact; runs where the mesh lies.
+    Returns:
+        n_points rows of cell ids. Worked out once while the cells stay unchanged. Exact; runs
+        where the mesh lies.
 
     Raises:
         MeshError: a point id is out of range.
@@ -128,7 +132,9 @@ def cell_cells(mesh: Mesh, *, through: Through = "faces") -> Adjacency:
 def cell_faces(mesh: Mesh) -> Adjacency:
     """For each cell the rows of `faces(mesh)` of which it is owner or neighbour.
 
-    Worked out once while cells and faces stay unchanged. Exact; runs where the mesh lies.
+    Returns:
+        n_cells rows of face ids, those of cells of lower dimension empty. Worked out once while
+        cells and faces stay unchanged. Exact; runs where the mesh lies.
 
     Raises:
         MeshError: as `faces`.
