@@ -31,13 +31,15 @@ def line(row: Timed, bandwidth: float) -> str:
     median, low, high = ours[1]
     floor = row.comparison.bytes / bandwidth
     peers_said = ", ".join(f"{n} {t[0] / median:.2f}x our time" for n, t in peers) or "none"
+    peaks = ", ".join(f"{who} {most / 1e6:.0f}" for who, most in row.peaks.items())
+    name = row.comparison.name + (f" (peak MB: {peaks})" if len(row.peaks) > 1 else "")
     wall = ""
     if row.comparison.beside:
         mine, *others = row.beside.items()
         ratios = "".join(f", {n} {t / mine[1]:.2f}x" for n, t in others)
         wall = f" {mine[1] * 1e3:.1f}{ratios} |"
     return (
-        f"| {row.comparison.name} | {row.comparison.bytes / 1e6:.1f} MB | {floor * 1e3:.1f} "
+        f"| {name} | {row.comparison.bytes / 1e6:.1f} MB | {floor * 1e3:.1f} "
         f"| {median * 1e3:.1f} ({low * 1e3:.1f} to {high * 1e3:.1f}) "
         f"| {median / floor:.1f} | {peers_said} |{wall}"
     )

@@ -1,6 +1,10 @@
-"""Work in a Python process of its own: its CPU seconds and its peak memory.
+"""Work in Python processes of their own: its CPU and wall seconds and its peak memory.
 
-Run as a script it takes statements as JSON, runs them in turn and prints a line of JSON for each.
+A process of its own keeps a contender from working in memory that another has just let go, or from
+paying for it. Before each measured run what is spare in the process is given back, so that every
+contender pays for all the memory that it touches, whatever ran before.
+
+Run as a script it takes statements and expressions as lines of JSON and answers each with a line.
 """
 
 from __future__ import annotations
@@ -12,20 +16,96 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 RUNS = 5
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Medians: CPU and wall seconds of the work, and by how many bytes memory grew at most."""
+    """CPU and wall seconds of some work, and by how many bytes memory grew at most."""
 
     cpu: float
     wall: float
     peak: float
+
+
+class Worker:
+    """A Python process with one thread that keeps what statements before have made.
+
+    It finds the packages of this repository, and ends with the process that made it.
+    """
+
+    def __init__(self, python: str = sys.executable) -> None:
+        self._complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [python, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            text=True,
+        )
+
+    def run(self, statements: str) -> Cost:
+        """What statements cost.
+
+        Raises:
+            RuntimeError: they fail; the message says how.
+        """
+        return Cost(**self._asked("run", statements))
+
+    def told(self, expression: str) -> Any:
+        """The value of an expression, as far as JSON can say it.
+
+        Raises:
+            RuntimeError: it fails; the message says how.
+        """
+        return self._asked("tell", expression)
+
+    def _asked(self, verb: str, code: str) -> Any:
+        ours, theirs = self._process.stdin, self._process.stdout
+        if ours is None or theirs is None:
+            raise RuntimeError("the worker has no pipes")
+        with suppress(BrokenPipeError):
+            ours.write(json.dumps([verb, code]) + "\n")
+            ours.flush()
+        for line in theirs:
+            if line.startswith(_ANSWER):
+                return json.loads(line.removeprefix(_ANSWER))
+        self._complaints.seek(0)
+        said = self._complaints.read().strip().rpartition("\n")[2]
+        raise RuntimeError(f"a worker ended at: {code}: {said}")
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A contender that a worker runs."""
+
+    worker: Worker
+    statements: str
+
+    def cost(self) -> Cost:
+        """What one run of it costs."""
+        return self.worker.run(self.statements)
+
+
+def peer_python() -> str | None:
+    """The Python of peers that need one of their own, where MESHKIT_PEER_PYTHON names it."""
+    return os.environ.get("MESHKIT_PEER_PYTHON")
 
 
 def apart(works: Mapping[str, tuple[str, str]], runs: int = RUNS) -> dict[str, Cost | None]:
@@ -53,27 +133,29 @@ class Work:
 
 def several(works: Mapping[str, Work], runs: int = RUNS) -> dict[str, list[Cost | None]]:
     """As `apart`, with several works in each process: the cost of what prepares, then of each."""
-    found: dict[str, list[list[dict[str, float] | None]]] = {name: [] for name in works}
+    found: dict[str, list[list[Cost | None]]] = {name: [] for name in works}
     for _ in range(runs):
         for name, work in works.items():
-            done = subprocess.run(
-                [work.python, __file__],
-                input=json.dumps([work.before, *work.works]),
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            lines = [x for x in done.stdout.splitlines() if x.startswith('{"cost"')]
-            costs = [json.loads(line)["cost"] for line in lines]
-            # What fails ends the process, and nothing after it has a cost.
-            found[name].append(costs + [None] * (1 + len(work.works) - len(costs)))
+            found[name].append(_in_turn(work.python, (work.before, *work.works)))
     return {
         name: [
-            _median([cost for cost in costs if cost is not None])
+            median([cost for cost in costs if cost is not None])
             for costs in zip(*rounds, strict=True)
         ]
         for name, rounds in found.items()
     }
+
+
+def _in_turn(python: str, works: Sequence[str]) -> list[Cost | None]:
+    """What works cost in a fresh process; after one that fails nothing has a cost."""
+    costs: list[Cost | None] = []
+    with Worker(python) as worker:
+        try:
+            for statements in works:
+                costs.append(worker.run(statements))
+        except RuntimeError:
+            costs += [None] * (len(works) - len(costs))
+    return costs
 
 
 def lines_of(
@@ -97,11 +179,15 @@ def lines_of(
     return lines
 
 
-def _median(costs: Sequence[Mapping[str, float]]) -> Cost | None:
+def median(costs: Sequence[Cost]) -> Cost | None:
+    """The medians of each; None of none."""
     if not costs:
         return None
     return Cost(
-        *(statistics.median(cost[key] for cost in costs) for key in ("cpu", "wall", "peak"))
+        *(
+            statistics.median(getattr(cost, key) for cost in costs)
+            for key in ("cpu", "wall", "peak")
+        )
     )
 
 
@@ -123,6 +209,7 @@ def peak(work: Callable[[], object]) -> int:
 def _afresh() -> int:
     """The bytes in use, after what is spare was let go; the greatest is told from here on."""
     gc.collect()
+    gc.freeze()  # the next collection need not go through all that was imported
     ctypes.CDLL(None).malloc_trim(0)  # what was let go is no one's spare memory
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")  # the high-water mark of memory starts anew
@@ -137,13 +224,19 @@ def _measured(statements: str, names: dict[str, object]) -> dict[str, float]:
     return cost | {"peak": _memory("VmHWM:") - resident}
 
 
-def _main() -> None:
+_ANSWER = "answer: "
+
+
+def _serve() -> None:
+    sys.path[0] = str(Path(__file__).parents[1])  # the folder of this file has a gmsh.py, too
     names: dict[str, object] = {}
-    for statements in json.load(sys.stdin):
-        sys.stdout.write("\n" + json.dumps({"cost": _measured(statements, names)}) + "\n")
-    sys.stdout.flush()
+    for line in sys.stdin:
+        verb, code = json.loads(line)
+        found = _measured(code, names) if verb == "run" else eval(code, names)
+        sys.stdout.write("\n" + _ANSWER + json.dumps(found) + "\n")
+        sys.stdout.flush()
     os._exit(0)
 
 
 if __name__ == "__main__":
-    _main()
+    _serve()

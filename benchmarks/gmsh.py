@@ -24,11 +24,7 @@ VERSIONS = {
 }
 LEFT_OUT = {("2.2 binary", "meshio")}
 """Which takes fifty times our time: it reads one element after the other."""
-# This folder comes first in a process of `apart`, and this file would be the gmsh that is imported.
-_START = (
-    "import sys; sys.path.pop(0)\nimport gmsh; gmsh.initialize(['-v', '0'])\n"
-    "gmsh.option.setNumber('General.Terminal', 0)\n"
-)
+_START = "import gmsh; gmsh.initialize(['-v', '0'])\ngmsh.option.setNumber('General.Terminal', 0)\n"
 READERS = {
     "meshkit": ("import meshkit\nmeshkit.read({small!r})", "meshkit.read({file!r})"),
     "meshio": ("import meshio\nmeshio.read({small!r})", "meshio.read({file!r})"),

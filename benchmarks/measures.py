@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.apart import peak
+from benchmarks.apart import Elsewhere, Worker, peak, peer_python
 from benchmarks.cases import hexes, tets
-from benchmarks.elsewhere import Elsewhere, Peer, peer_python
 from benchmarks.timing import Comparison
 from meshkit import Mesh, Region, make_mesh, operators as ops
 from meshkit.operators.adjacency.faces import face_table
@@ -77,7 +76,7 @@ class _Physicsnemo:
 
     def __init__(self, mesh: Mesh) -> None:
         python, here = peer_python(), importlib.util.find_spec("physicsnemo") is not None
-        self._peer = None if here or python is None else Peer(python)
+        self._peer = None if here or python is None else Worker(python)
         self._here: dict[str, object] | None = {} if here else None
         if self._peer is None and self._here is None:
             return

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.elsewhere import Elsewhere
+from benchmarks.apart import Cost, Elsewhere
 
 RUNS = 5
 
@@ -28,7 +28,7 @@ class Comparison:
     The clock is that on the wall, or `time.process_time` for CPU seconds of all threads; `beside`
     is another that is read in the same runs. With `again`, each runs once untimed right before it
     is timed, as in a loop over many fields: else each would pay for what the others left in the
-    caches.
+    caches. Of contenders with processes of their own the peak memory is known as well.
     """
 
     name: str
@@ -41,46 +41,58 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Timed:
-    """Median, least and greatest seconds of each contender; by the clock beside, the medians."""
+    """Median, least and greatest seconds of each contender; by the clock beside, the medians.
+
+    And by how many bytes those in processes of their own grew, the medians.
+    """
 
     comparison: Comparison
     seconds: Mapping[str, tuple[float, float, float]]
     beside: Mapping[str, float]
+    peaks: Mapping[str, float]
 
 
 def timed(comparison: Comparison) -> Timed:
     """Each contender once to warm up, then five rounds of all of them; of slow ones three."""
     clocks = comparison.clock, comparison.beside or comparison.clock
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in comparison.contenders}
+    times: dict[str, list[tuple[float, float, float]]] = {
+        name: [] for name in comparison.contenders
+    }
     for work in comparison.contenders.values():
-        _seconds(work, *clocks)
+        _costs(work, *clocks)
     for turn in range(RUNS):
         for name, work in comparison.contenders.items():
             if turn >= FEWER and times[name][0][0] > SLOW:
                 continue
             if comparison.again:
-                _seconds(work, *clocks)
-            times[name].append(_seconds(work, *clocks))
-    spread, medians = {}, {}
+                _costs(work, *clocks)
+            times[name].append(_costs(work, *clocks))
+    spread, medians, peaks = {}, {}, {}
     for name, found in times.items():
-        first, second = zip(*found, strict=True)
+        first, second, grown = zip(*found, strict=True)
         spread[name] = statistics.median(first), min(first), max(first)
         medians[name] = statistics.median(second)
-    return Timed(comparison, spread, medians)
+        if isinstance(comparison.contenders[name], Elsewhere):
+            peaks[name] = statistics.median(grown)
+    return Timed(comparison, spread, medians, peaks)
 
 
-def _seconds(
+def _costs(
     work: Callable[[], object] | Elsewhere,
     clock: Callable[[], float],
     beside: Callable[[], float],
-) -> tuple[float, float]:
-    """By both clocks; what is done elsewhere is by one, whichever that is."""
+) -> tuple[float, float, float]:
+    """By both clocks, and the peak memory of what is done elsewhere."""
     if isinstance(work, Elsewhere):
-        seconds = work.seconds()
-        return seconds, seconds
+        cost = work.cost()
+        return _by(clock, cost), _by(beside, cost), cost.peak
     start, other = clock(), beside()
     work()
-    return clock() - start, beside() - other
+    return clock() - start, beside() - other, 0
+
+
+def _by(clock: Callable[[], float], cost: Cost) -> float:
+    return cost.cpu if clock is time.process_time else cost.wall
 
 
 def copy_bandwidth() -> float:
