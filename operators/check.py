@@ -10,9 +10,9 @@ from torch import Tensor
 from meshkit import csr
 from meshkit.cells import Cells
 from meshkit.celltypes import POLYHEDRON
-from meshkit.info import MeshInfo
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import sides
+from meshkit.operators.measure.part import bare
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.soundness import topology
 from meshkit.operators.soundness.fields import of_fields
@@ -22,7 +22,6 @@ from meshkit.operators.soundness.own_faces import of_own_faces
 from meshkit.operators.soundness.points import of_points, of_unused_points
 from meshkit.operators.soundness.polyhedra import of_polyhedra
 from meshkit.operators.soundness.regions import of_regions
-from meshkit.regions import Regions
 
 __all__ = ["Finding", "check"]
 
@@ -94,18 +93,7 @@ def _usable(mesh: Mesh) -> tuple[Mesh, Tensor, list[Finding]]:
     ids = places(usable & ~wrong)
     if unpaired or len(ids) < len(cells):
         cells = cells.take(ids)
-    part = Mesh(
-        points=mesh.points.detach(),
-        cells=cells,
-        faces=None,
-        point_data={},  # type: ignore[arg-type]
-        cell_data={},  # type: ignore[arg-type]
-        face_data={},  # type: ignore[arg-type]
-        global_data={},  # type: ignore[arg-type]
-        regions=Regions(),
-        info=MeshInfo(),
-    )
-    return part, ids, findings
+    return bare(mesh.points.detach(), cells), ids, findings
 
 
 def _cells(mesh: Mesh, part: Mesh, ids: Tensor) -> Iterator[Finding]:

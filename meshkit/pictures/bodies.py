@@ -14,7 +14,7 @@ from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.adjacency.templates import need_size
-from meshkit.operators.measure.shape_functions import element
+from meshkit.operators.measure.elements import element
 from meshkit.pictures.box import Box, points_of
 from meshkit.pictures.cut import Cut, clipped
 from meshkit.pictures.facets import (

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from meshkit.celltypes import CELL_TYPES
 from meshkit.mesh import Mesh
-from meshkit.operators.measure.shape_functions import SIMPLEX_AXES, Element, element
+from meshkit.operators.measure.elements import element
+from meshkit.operators.measure.shape_functions import SIMPLEX_AXES, Element
 from meshkit.pictures.cut import Cut
 from meshkit.pictures.facets import SHADE
 from meshkit.readers.vtk import VtkArray, VtkData

@@ -26,9 +26,9 @@ from meshkit.operators.measure.coordinates import (
     plain,
 )
 from meshkit.operators.measure.curved import curved_moments
+from meshkit.operators.measure.elements import has_element
 from meshkit.operators.measure.fan import area_and_moment, cone
 from meshkit.operators.measure.ring_kernel import ring_geometry
-from meshkit.operators.measure.shape_functions import has_element
 from meshkit.operators.measure.solid_kernel import polyhedron_moments, solid_moments
 
 _AT_ONCE = 1 << 17

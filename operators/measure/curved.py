@@ -12,8 +12,9 @@ from meshkit.cells import Block
 from meshkit.celltypes import CellType
 from meshkit.errors import MeshError
 from meshkit.operators.measure.coordinates import cross, dot, extent, length, matters, over
+from meshkit.operators.measure.elements import element, has_element
 from meshkit.operators.measure.quadrature import rule
-from meshkit.operators.measure.shape_functions import Element, element, has_element
+from meshkit.operators.measure.shape_functions import Element
 
 _NUMBERS_AT_ONCE = 1 << 23
 """How many numbers the Jacobians of the cells that are worked on together may have."""

@@ -16,7 +16,7 @@ from meshkit.operators.adjacency.sides import need_sides
 from meshkit.operators.adjacency.templates import corners, known_type, need_size, strip_triangles
 from meshkit.operators.adjacency.vertex_sets import tables
 from meshkit.operators.measure.cell_moments import polyhedron_middles
-from meshkit.operators.measure.shape_functions import has_element
+from meshkit.operators.measure.elements import has_element
 
 AT_ONCE: Final = 1 << 17
 """Rings that are worked on together, to bound the memory of what lies between."""

@@ -15,9 +15,9 @@ from meshkit.operators.adjacency.templates import corners, known_type, need_size
 from meshkit.operators.measure import share_kernel as compiled
 from meshkit.operators.measure.coordinates import cross, dot, length, over, plain
 from meshkit.operators.measure.curved import curved_shares
+from meshkit.operators.measure.elements import has_element
 from meshkit.operators.measure.fan import area_vector, triangles
 from meshkit.operators.measure.rings import AT_ONCE, ring_table, solid_rings, surface_rings
-from meshkit.operators.measure.shape_functions import has_element
 from meshkit.operators.measure.solid_kernel import polyhedron_corners
 
 Rule = Literal["dual", "linear"]

@@ -12,7 +12,7 @@ from torch import Tensor
 from meshkit.cells import Cells
 from meshkit.celltypes import CELL_TYPES
 from meshkit.errors import MeshError
-from meshkit.operators.measure.shape_functions import element
+from meshkit.operators.measure.elements import element
 
 
 def wedges_upright(cells: Cells, points: Tensor) -> tuple[Cells, dict[int, int]]:

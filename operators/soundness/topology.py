@@ -15,7 +15,7 @@ from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.adjacency.vertex_sets import tables, vertex_set_ids
-from meshkit.operators.measure.shape_functions import element
+from meshkit.operators.measure.elements import element
 from meshkit.operators.soundness.finding import Finding, Severity, found, places
 
 _REPEATING = ("poly_line", "poly_vertex", "triangle_strip")

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final
 
 from meshkit.celltypes import CELL_TYPES, cell_type
-from meshkit.operators.measure.shape_functions import element
+from meshkit.operators.measure.elements import element
 from meshkit.readers.gmsh.node_order import SHAPES, lattice
 
 POLYTOPES: Final = {34: 2, 35: 3, 69: 2}

@@ -27,7 +27,7 @@ from meshkit.fields import encode_texts
 from meshkit.mesh import Mesh
 from meshkit.readers.accounting import added_up
 from meshkit.readers.vtk import VtkArray, VtkData, from_mesh, json_array
-from meshkit.readers.vtk.arrays import ATTRIBUTES
+from meshkit.readers.vtk.arrays import ATTRIBUTE_WIDTHS, ATTRIBUTES
 from meshkit.readers.vtk.names import encoded
 from meshkit.readers.vtk.objects import arrays_of
 from meshkit.readers.vtkhdf.arrays import GROUPS, MARK, TABLE
@@ -40,17 +40,6 @@ _VERSION: Final = (2, 6)
 # No link can be called so: "/" parts a path, "." is where one is, "" is nothing.
 _NOT_A_LINK: Final = re.compile(r"[\x00/\ud800-\udfff]|^\.{1,2}$|^$")
 _CHUNK: Final = 1 << 20  # bytes
-# How many components vtk wants of each role.
-_COMPONENTS: Final = {
-    "vectors": (3,),
-    "normals": (3,),
-    "tcoords": (1, 2, 3),
-    "tensors": (6, 9),
-    "global_ids": (1,),
-    "edge_flag": (1,),
-    "tangents": (3,),
-    "degrees": (3,),
-}
 
 
 def write(mesh: Mesh, path: Path, ledger: Ledger) -> None:
@@ -248,7 +237,7 @@ class _Writer:
 
     def _declare(self, home: str, column: _Column, role: str | None, width: int) -> None:
         """Say what an array is, once for each role: of two, vtk would drop the first."""
-        wanted = _COMPONENTS.get(role or "", (width,))
+        wanted = ATTRIBUTE_WIDTHS.get(role or "", (width,))
         if home == "global_data" or role not in ATTRIBUTES or width not in wanted:
             return
         if (home, role) not in self._roles and "Attribute" not in column.handle.attrs:

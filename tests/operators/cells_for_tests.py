@@ -11,7 +11,7 @@ from meshkit.cells import Cells
 from meshkit.celltypes import CELL_TYPES, cell_type
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
-from meshkit.operators.measure.shape_functions import element
+from meshkit.operators.measure.elements import element
 
 SHEAR: Final = torch.tensor(
     [[1.3, 0.2, -0.1], [0.15, 0.9, 0.25], [-0.2, 0.1, 1.1]], dtype=torch.float64

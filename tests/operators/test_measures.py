@@ -18,8 +18,9 @@ from meshkit.celltypes import CELL_TYPES, cell_type
 from meshkit.errors import MeshError
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.operators.measure.elements import element
 from meshkit.operators.measure.quadrature import rule
-from meshkit.operators.measure.shape_functions import SIMPLEX_AXES, element
+from meshkit.operators.measure.shape_functions import SIMPLEX_AXES
 from tests import meshes
 from tests.operators.cells_for_tests import (
     HIGH_ORDER,

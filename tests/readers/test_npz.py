@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from meshkit import memory
 from meshkit.errors import MeshkitError, ReadError, WriteError
-from meshkit.info import FieldInfo, Grid, MeshInfo
+from meshkit.info import Grid, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
@@ -27,32 +27,9 @@ from tests.meshes import (
     random_meshes,
     random_values,
     tetrahedron,
-    two_tetrahedra,
 )
 from tests.readers.mutations import mutations, survives
-
-
-def rich() -> Mesh:
-    """Something of everything."""
-    mesh = two_tetrahedra()
-    return mesh.replace(
-        point_data={"flow": {"p": torch.arange(5.0), "a/b": torch.ones(5, 3, 3)}},
-        cell_data={"": torch.tensor([2**53 + 1, -1]), "material": ["acier", "cuivre"]},
-        face_data={"phi": torch.arange(7.0)},
-        global_data={"Re": torch.tensor(1e6)},
-        regions=[
-            Region("wall", "face", torch.tensor([1, 2]), flip=torch.tensor([True, False])),
-            Region("wall", "point", [0, 3], data={"T": torch.tensor([1.0, 2.0])}),
-        ],
-        info=MeshInfo(
-            length_unit="mm",
-            frame="body axes",
-            time=0.1,
-            fields={("face_data", "phi"): FieldInfo(unit="m^3/s", oriented=True)},
-            grid=Grid((5, 1, 1)),
-            attributes={"solver": {"name": "ünicode", "cfl": 0.5}},
-        ),
-    )
+from tests.store.meshes_for_tests import rich
 
 
 def test_everything_comes_back(tmp_path: Path) -> None:

@@ -502,7 +502,8 @@ def test_trimesh_sees_the_same(tmp_path: Path) -> None:
     assert other.volume == pytest.approx(1.0, abs=1e-12)
 
 
-def test_ids_that_point_nowhere(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["obj", "ply", "stl"])
+def test_ids_that_point_nowhere(tmp_path: Path, suffix: str) -> None:
     good = cube_surface(1)
     for bad, problem in (
         (
@@ -515,7 +516,7 @@ def test_ids_that_point_nowhere(tmp_path: Path) -> None:
         ),
     ):
         with pytest.raises(WriteError, match=problem):
-            write(bad, tmp_path / "it.obj")
+            write(bad, tmp_path / f"it.{suffix}")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from meshkit.errors import LossError, ReadError, WriteError
+from meshkit.errors import LossError, ReadError
 from meshkit.info import MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
@@ -341,23 +341,6 @@ def test_trimesh_sees_the_same(dtype: torch.dtype, tmp_path: Path) -> None:
     assert len(other.faces) == mesh.n_cells
     assert other.area == pytest.approx(area(mesh), rel=1e-6)
     assert other.is_watertight
-
-
-def test_ids_that_point_nowhere(tmp_path: Path) -> None:
-    good = cube_surface(1)
-    for bad, problem in (
-        (
-            good.replace(points=good.points[:5]),
-            r"cell 0: expected point ids from 0 to 4, found 6",
-        ),
-        (
-            good.replace(regions=[Region("r", "cell", [12])]),
-            r"region 'r': expected cells from 0 to 11, found 12 in row 0",
-        ),
-    ):
-        with pytest.raises(WriteError, match=problem):
-            write(bad, tmp_path / "it.stl")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("size", [1e300, 1e154, 1e-160, 1e-300])

@@ -82,7 +82,9 @@ def test_a_reader_sees_one_sample_or_the_other(tmp_path: Path) -> None:
 
 def test_disk_full(tmp_path: Path) -> None:
     limits = (0, 100, 700, 3000, 20_000, 50_000)
-    for found in dying("disk_full", tmp_path, *limits).values():
+    answers = dying("disk_full", tmp_path, *limits)
+    assert len(answers) == len(limits)
+    for found in answers.values():
         assert found["said"].endswith("it.zarr: cannot be written: File too large")
         assert found["said"].startswith("WriteError: ")
         assert found["state"] == "old"

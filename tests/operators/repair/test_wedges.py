@@ -7,7 +7,7 @@ import torch
 
 from meshkit import Cells, cell_type, make_mesh
 from meshkit.operators import cell_measures
-from meshkit.operators.measure.shape_functions import element
+from meshkit.operators.measure.elements import element
 from meshkit.operators.repair.wedges import wedges_upright
 from tests.meshes import wedge_column
 

@@ -18,7 +18,7 @@ import torch
 
 from meshkit import Region, make_mesh, operators as ops, read, write
 from meshkit.celltypes import CELL_TYPES, cell_type
-from meshkit.operators.measure.shape_functions import element
+from meshkit.operators.measure.elements import element
 from meshkit.readers.gmsh.elements import element_types
 from tests.meshes import cube_hexes, differences, kuhn_cube
 
