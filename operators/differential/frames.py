@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import torch
 from torch import Tensor
 
@@ -14,6 +16,10 @@ from meshkit.operators.adjacency.templates import corners
 from meshkit.operators.measure.assembled import assembled
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over
 from meshkit.operators.measure.surface_normals import surface_normals
+
+_BEYOND: Final = 0.01
+"""How much more than a right angle two cells have to differ for one to be seen from behind, as a
+cosine: rounding must not decide how the edge of a cube is seen."""
 
 
 def cell_frames(mesh: Mesh) -> Tensor | None:
@@ -29,7 +35,8 @@ def cell_frames(mesh: Mesh) -> Tensor | None:
 
 def point_frames(mesh: Mesh, cells: Adjacency, measures: Tensor) -> Tensor | None:
     """float [n_points, mesh.dim, d]: across the mean normal, or along the mean tangent, of the
-    cells around, weighted by their measures; which way each cell is turned does not matter.
+    cells around, weighted by their measures. One that differs from the first by more than a right
+    angle counts as turned round, so that which way cells are turned matters at right angles only.
     """
     d = mesh.points.shape[1]
     if mesh.dim == d:
@@ -40,7 +47,7 @@ def point_frames(mesh: Mesh, cells: Adjacency, measures: Tensor) -> Tensor | Non
     first = at[cells.offsets[:-1].long().clamp(max=max(len(at) - 1, 0))] if len(at) else at
     known = torch.isfinite(axes[at]).all(1)
     share = torch.where(known[:, None], axes[at] * measures[at].abs()[:, None], 0)
-    turned = dot(share, axes[first][row]) < 0
+    turned = dot(share, axes[first][row]) < -_BEYOND * length(share)
     share = torch.where(turned[:, None], -share, share)
     total = share.new_zeros(mesh.n_points, 3).index_add(0, row, share)
     size = length(total)

@@ -104,11 +104,13 @@ def in_torch(
         if directions is None
         else torch.einsum("wmd,msd->swm", away, directions).unbind(0)
     )
-    squares = sum((x.detach() ** 2 for x in steps), torch.zeros_like(steps[0]))
-    real = (at != row) & (squares > 0) & (squares < torch.inf)
+    apart = (away.detach() ** 2).sum(-1)
+    placed = sum((x.detach() ** 2 for x in steps), apart) < torch.inf
+    real = (at != row) & (apart > 0) & placed
     # Left out before anything is divided, so that derivatives stay finite too.
     steps = [torch.where(real, x, 0) for x in steps]
-    lengths = torch.where(real, sum((x**2 for x in steps), torch.zeros_like(steps[0])), 1)
+    # Distances in space: a neighbour straight above a surface weighs no more than one beside.
+    lengths = torch.where(real, (torch.where(real[..., None], away, 0) ** 2).sum(-1), 1)
     weight = torch.where(real, lengths ** (-0.5 * power), 0)
     span = _span_in_torch([x.detach() for x in steps]) / size[row].abs()
     a = [weight * x for x in steps]

@@ -62,9 +62,10 @@ def solve(
         for k in range(width):
             if len(frame) > 0:
                 _steps_along(cols[k, b : b + n], row, positions, frame, step[k])
+                _weigh_in_space(cols[k, b : b + n], row, positions, step[k], weight[k], power)
             else:
                 _steps(cols[k, b : b + n], row, positions, step[k])
-            _weigh(step[k], weight[k], power, n)
+                _weigh(step[k], weight[k], power, n)
             _add_squares(step[k], weight[k], plain, weighted, n)
         _spans(plain, whole, s, span[b : b + n])
         _factor(weighted, s, space, 1e-3 if narrow else 2.0, state, n)
@@ -179,6 +180,23 @@ def _weigh(step: Array, weight: Array, power: float, n: int) -> None:
     if power != 1.0:
         for r in range(n):
             weight[r] = weight[r] ** power if weight[r] > 0.0 else 0.0
+
+
+@kernel
+def _weigh_in_space(
+    cols: Array, row: Array, positions: Array, step: Array, weight: Array, power: float
+) -> None:
+    """The same by the distances in space, of which the steps along a frame are only a part: a
+    neighbour straight above weighs no more than one beside."""
+    for r in range(len(cols)):
+        squares = 0.0
+        for x in range(positions.shape[1]):
+            away = positions[cols[r], x] - positions[row[r], x]
+            squares += away * away
+        along = step[0, r] * step[0, r] + step[1, r] * step[1, r] + step[2, r] * step[2, r]
+        if not squares + along < np.inf:
+            squares = step[0, r] = step[1, r] = step[2, r] = 0.0
+        weight[r] = squares**-power if squares > 0.0 else 0.0
 
 
 @kernel

@@ -128,7 +128,8 @@ class SparseMap:
                 continue
             base = row if part.base is None else part.base.long()
             real = col != base
-            some = real.any(0)
+            # A row without others has its own value all the same: that of a NaN is NaN.
+            some = real.any(0) | (part.base is None)
             found.append((row_of[real], col[real], coefs[real]))
             found.append((row[some], base[some], -coefs.sum(0)[some]))
         if not found:

@@ -166,8 +166,13 @@ def angle_inside(first: Tensor, second: Tensor, along: Tensor) -> Tensor:
         along: the edge, in the direction of the first face's ring.
     """
     size = length(along)
-    axis = over(along, size, size.detach() != 0, float("nan"))
-    return angle_of_faces(dot(cross(first, second), axis), dot(first, second))
+    known = (size.detach() != 0) & torch.isfinite((first + second).detach().sum(-1))
+    axis = over(along, size, known, 0.0)
+    # Normals that are not there are left out before anything is multiplied, else the derivative of
+    # their angle would be NaN and spoil what shares a point with it.
+    first, second = (torch.where(known[..., None], x, 1.0) for x in (first, second))
+    found = angle_of_faces(dot(cross(first, second), axis), dot(first, second))
+    return torch.where(known, found, float("nan"))
 
 
 def angle_of_faces(sine: Tensor, cosine: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Set
+from functools import partial
 from typing import Final
 
 import torch
@@ -83,14 +84,29 @@ def shape_metrics(cells: Cells, points: Tensor, wanted: Set[str]) -> Values:
         ):
             x = points[table[:, local].long()]
             x = (x - x[:, :1]).permute(2, 1, 0).contiguous()  # [3, k, m]
-            work = _of_surfaces if row.dim == 2 else _of_solids
-            for name, value in work(row, size, x, wanted).items():
+            work = partial(_of_surfaces if row.dim == 2 else _of_solids, row, size)
+            for name, value in _where_known(work, x, wanted).items():
                 parts[name].append((ids, value))
     if cells.polyhedra is not None and len(cells.polyhedra):
-        for name, value in _of_polyhedra(cells, points, wanted).items():
-            parts[name].append((cells.polyhedron_ids, value))
+        ids = cells.polyhedron_ids
+        part = cells if len(ids) == len(cells) else cells.take(ids)
+        for name, value in _of_polyhedra(part, points, wanted).items():
+            parts[name].append((ids, value))
     blank = points.new_zeros(())
     return {n: assembled(len(cells), p, blank, float("nan")) for n, p in parts.items()}
+
+
+def _where_known(work: Callable[[Tensor, Set[str]], Values], x: Tensor, wanted: Set[str]) -> Values:
+    """The measures of cells [3, k, m]. Those that are not finite have no derivative, instead of one
+    that is NaN and spoils the points that they share with others."""
+    out = work(x, wanted)
+    for name, value in out.items():
+        known = torch.isfinite(value.detach())
+        if bool(known.all()):
+            continue
+        at = torch.nonzero(known).squeeze(1)
+        out[name] = value.detach().index_copy(0, at, work(x[:, :, at], {name})[name])
+    return out
 
 
 def _of_surfaces(row: CellType, size: int, x: Tensor, wanted: Set[str]) -> Values:
@@ -181,30 +197,46 @@ def _dihedral(row: CellType, place: dict[int, int], rings: list[list[int]], x: T
     return angle_of_faces(across, dot(first, second))
 
 
-def _of_polyhedra(cells: Cells, points: Tensor, wanted: Set[str]) -> Values:
-    """[n_polyhedra]: what a solid of any faces has; the angles and edges of all its faces."""
-    ids = cells.polyhedron_ids
-    part = cells if len(ids) == len(cells) else cells.take(ids)
-    n = len(ids)
+def _of_polyhedra(part: Cells, points: Tensor, wanted: Set[str]) -> Values:
+    """[n]: what a solid of any faces has; the angles and edges of all its faces. As `_where_known`,
+    of polyhedra.
+    """
     out: Values = {}
     if wanted & {"aspect_ratio", "edge_ratio"}:
-        volume, surface, longest = (points.new_zeros(n) for _ in range(3))
-        shortest = points.new_full((n,), float("inf"))
-        for rings in solid_rings(part, points):
-            volume = volume.index_add(0, rings.cell, cone(rings.at)[0])
-            surface = surface.index_add(0, rings.cell, area_and_moment(rings.at)[0])
-            along = torch.linalg.vector_norm(torch.roll(rings.at, -1, 1) - rings.at, dim=-1)
-            longest = longest.scatter_reduce(0, rings.cell, along.amax(1), "amax")
-            shortest = shortest.scatter_reduce(0, rings.cell, along.amin(1), "amin")
-        out["edge_ratio"] = longest / shortest
-        out["aspect_ratio"] = longest * surface / (REGULAR["polyhedron"] * (volume + 0.0))
+        out |= _ratios(part, points)
     if wanted & {"min_angle", "max_angle"}:
-        found = polyhedron_angles(part, points)
-        blank = points.new_full((n,), float("nan"))
-        for name, how in (("min_angle", "amin"), ("max_angle", "amax")):
-            value = blank.scatter_reduce(0, found.cell, found.angles, how, include_self=False)
-            out[name] = torch.rad2deg(value)
+        out |= _angles_of_polyhedra(part, points)
+    for name, value in out.items():
+        known = torch.isfinite(value.detach())
+        if name in wanted and not bool(known.all()):
+            at = torch.nonzero(known).squeeze(1)
+            again = _of_polyhedra(part.take(at), points, {name})
+            out[name] = value.detach().index_copy(0, at, again[name])
     return {name: value for name, value in out.items() if name in wanted}
+
+
+def _ratios(part: Cells, points: Tensor) -> Values:
+    n = len(part)
+    volume, surface, longest = (points.new_zeros(n) for _ in range(3))
+    shortest = points.new_full((n,), float("inf"))
+    for rings in solid_rings(part, points):
+        volume = volume.index_add(0, rings.cell, cone(rings.at)[0])
+        surface = surface.index_add(0, rings.cell, area_and_moment(rings.at)[0])
+        along = torch.linalg.vector_norm(torch.roll(rings.at, -1, 1) - rings.at, dim=-1)
+        longest = longest.scatter_reduce(0, rings.cell, along.amax(1), "amax")
+        shortest = shortest.scatter_reduce(0, rings.cell, along.amin(1), "amin")
+    aspect = longest * surface / (REGULAR["polyhedron"] * (volume + 0.0))
+    return {"edge_ratio": longest / shortest, "aspect_ratio": aspect}
+
+
+def _angles_of_polyhedra(part: Cells, points: Tensor) -> Values:
+    found = polyhedron_angles(part, points)
+    blank = points.new_full((len(part),), float("nan"))
+    low, high = (
+        blank.scatter_reduce(0, found.cell, found.angles, how, include_self=False)
+        for how in ("amin", "amax")
+    )
+    return {"min_angle": torch.rad2deg(low), "max_angle": torch.rad2deg(high)}
 
 
 def _triple(a: Tensor, b: Tensor, c: Tensor) -> Tensor:

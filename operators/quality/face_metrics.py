@@ -50,7 +50,10 @@ def at_cells(table: Faces, values: Values, metric: Metric, n_cells: int) -> Tens
     found = torch.cat([own[inner | boundary], other[inner]])
     blank = own.new_full((n_cells,), float("nan"))
     how = "amin" if low else "amax"
-    return blank.scatter_reduce(0, cell, found, how, include_self=False)
+    # NaN is not equal to itself, and so reducing it has a derivative of 0 / 0 for all of its cell.
+    lost = torch.isnan(found.detach())
+    out = blank.scatter_reduce(0, cell, torch.where(lost, 0, found), how, include_self=False)
+    return out.index_fill(0, cell[lost], float("nan"))
 
 
 class FaceShapes:
@@ -74,10 +77,14 @@ class FaceShapes:
 
     def all(self, wanted: Set[str]) -> dict[str, Values]:
         """The wanted measures in torch: on any device, with derivatives."""
+        # What is not known is left out before anything is divided, so that derivatives of what is
+        # known stay finite.
         size = length(self.geometry.vectors)
-        self.normals = over(self.geometry.vectors, size, size.detach() != 0, float("nan"))
+        self.known = (size.detach() != 0) & torch.isfinite(size.detach())
+        self.normals = over(self.geometry.vectors, size, self.known, 0.0)
         cells = self.geometry.cells
-        self.own, self.other = cells[self.owner], cells[self.neighbour.clamp(min=0)]
+        self.own = cells[self.owner]
+        self.other = torch.where(self.inner[:, None], cells[self.neighbour.clamp(min=0)], 0.0)
         found: dict[str, Callable[[], Values]] = {
             "non_orthogonality": lambda: _both(self.non_orthogonality()),
             "skewness": lambda: _both(self.skewness()),
@@ -88,14 +95,17 @@ class FaceShapes:
 
     def non_orthogonality(self) -> Tensor:
         """[n_faces]: degrees between the normal and the line from owner to neighbour."""
-        found = _degrees(self.other - self.own, self.normals)
-        return torch.where(self.inner, found, float("nan"))
+        known = self.inner & self.known
+        found = _degrees(torch.where(known[:, None], self.other - self.own, 1.0), self.normals)
+        return torch.where(known, found, float("nan"))
 
     def growth_ratio(self) -> Tensor:
         """[n_faces]: the larger of the two measures over the smaller."""
-        a = self.measures[self.owner].abs()
-        b = self.measures[self.neighbour.clamp(min=0)].abs()
-        return torch.where(self.inner, torch.maximum(a, b) / torch.minimum(a, b), float("nan"))
+        a = torch.where(self.inner, self.measures[self.owner].abs(), 1)
+        b = torch.where(self.inner, self.measures[self.neighbour.clamp(min=0)].abs(), 1)
+        big, small = torch.maximum(a, b), torch.minimum(a, b)
+        found = over(big, small, small.detach() != 0, float("inf"))
+        return torch.where(self.inner & (big.detach() != 0), found, float("nan"))
 
     def skewness(self) -> Tensor:
         """[n_faces]: how far the line of centroids misses the centroid of the face."""
@@ -104,14 +114,17 @@ class FaceShapes:
         line = torch.where(self.inner[:, None], self.other - self.own, straight)
         along = dot(line, self.normals)
         usable = along.detach() != 0
-        share = over(dot(outward, self.normals), along, usable, float("nan"))
+        share = over(dot(outward, self.normals), along, usable, 0.0)
         share = torch.where(self.inner, share, 1.0)
         miss = outward - share.unsqueeze(-1) * line
         size = length(miss)
         toward = over(miss, size, size.detach() != 0, 0.0)
         inside, outside = (size.new_tensor(x) for x in (compiled.INSIDE, compiled.OUTSIDE))
         least = torch.where(self.inner, inside, outside) * length(line)
-        return size / torch.maximum(least, self._reach(toward))
+        reach = torch.maximum(least, self._reach(toward))
+        known = self.known & (usable | ~self.inner) & ((size.detach() != 0) | (reach.detach() != 0))
+        found = over(size, reach, reach.detach() != 0, float("inf"))
+        return torch.where(known, found, float("nan"))
 
     def _reach(self, toward: Tensor) -> Tensor:
         """[n_faces]: how far the corners of each face reach from its centroid, along a line."""
@@ -130,7 +143,9 @@ class FaceShapes:
         own = _cosine(self.centres - self.own, self.normals)
         other = _cosine(self.other - self.centres, self.normals)
         own = torch.where(self.inner, torch.minimum(own, across), own)
-        return own, torch.minimum(other, across)
+        beyond = torch.minimum(other, across)
+        nan = float("nan")
+        return torch.where(self.known, own, nan), torch.where(self.known, beyond, nan)
 
 
 def _both(values: Tensor) -> Values:

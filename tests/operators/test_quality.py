@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -440,3 +441,57 @@ def test_refusals() -> None:
         ops.first_cell_heights(mesh, Region("r", "cell", [0]))
     with pytest.raises(MeshError, match=r"worst: expected some of"):
         ops.worst(ops.quality(mesh).rename_key_("edge_ratio", "other"))
+
+
+def with_what_has_no_size() -> Mesh:
+    """A vertex, a line, two tets that share a face; and at their points a hex squeezed to a line, a
+    tet and a polyhedron without thickness."""
+    cells = [
+        (1, [0]),
+        (3, [0, 1]),
+        (10, [0, 1, 2, 3]),
+        (10, [1, 4, 2, 3]),
+        (12, [0, 0, 0, 0, 1, 1, 1, 1]),
+        (10, [0, 1, 2, 5]),
+        (42, [0, 1, 2]),
+    ]
+    points = [[0, 0, 0], [1, 0.1, 0], [0.2, 1, 0.1], [0, 0.3, 1], [1, 1, 1.2], [0.6, 0.55, 0.05]]
+    sizes = torch.tensor([0, *(len(ids) for _, ids in cells)])
+    return make_mesh(
+        torch.tensor(points, dtype=torch.float64),
+        torch.tensor([p for _, ids in cells for p in ids]),
+        offsets=sizes.cumsum(0),
+        types=torch.tensor([t for t, _ in cells], dtype=torch.uint8),
+        polyhedra=[[[0, 1, 2], [0, 2, 1]]],
+    )
+
+
+@pytest.mark.parametrize("table", [ops.quality, ops.face_quality])
+def test_what_has_no_measure_spoils_no_derivative(table: Callable[[Mesh], TensorDict]) -> None:
+    mesh = with_what_has_no_size()
+    points = mesh.points.clone().requires_grad_()
+    plain, followed = table(mesh), table(mesh.replace(points=points))
+    for name, value in tensors(followed).items():
+        known = torch.isfinite(value)
+        assert known.any() and not known.all()
+        assert torch.equal(known, torch.isfinite(plain[name]))
+        (slope,) = torch.autograd.grad(value[known].sum(), points, retain_graph=True)
+        assert torch.isfinite(slope).all(), name
+    good = make_mesh(mesh.points, [[0, 1, 2, 3], [1, 4, 2, 3]])
+    for name in ("aspect_ratio", "growth_ratio", "min_angle"):
+        slopes: list[Tensor] = []
+        for where, rows in ((mesh, slice(2, 4)), (good, slice(0, 2))):
+            at = where.points.clone().requires_grad_()
+            value = ops.quality(where.replace(points=at), only=name)[name]
+            slopes += torch.autograd.grad(value[rows].sum(), at)
+        torch.testing.assert_close(slopes[0], slopes[1])
+
+
+def test_angles_of_faces_without_area_spoil_no_derivative() -> None:
+    mesh = with_what_has_no_size()
+    points = mesh.points.clone().requires_grad_()
+    angles = ops.dihedral_angles(mesh.replace(points=points)).angles
+    known = torch.isfinite(angles)
+    assert known.sum() >= 18 and not known.all()
+    (slope,) = torch.autograd.grad(angles[known].sum(), points)
+    assert torch.isfinite(slope).all()

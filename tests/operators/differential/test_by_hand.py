@@ -119,3 +119,29 @@ def test_tangential_gradient_and_laplacian_on_a_sphere() -> None:
     for coarse, fine in zip(errors[:4], errors[4:], strict=True):
         assert fine < 0.55 * coarse
     assert errors[-1] < 0.02
+
+
+def test_rounding_does_not_decide_how_the_edges_of_a_cube_are_seen() -> None:
+    mesh, g = meshes.cube_surface(3), torch.tensor([1.0, 2, 4], dtype=torch.float64)
+    upright = ops.gradient(mesh, mesh.points @ g, on="points")
+    for seed in range(4):
+        random = torch.Generator().manual_seed(seed)
+        turn, _ = torch.linalg.qr(torch.randn(3, 3, generator=random, dtype=torch.float64))
+        turned = mesh.replace(points=mesh.points @ turn.T)
+        for points in (turned.points, turned.points.clone().requires_grad_()):
+            found = ops.gradient(turned.replace(points=points), mesh.points @ g, on="points")
+            torch.testing.assert_close(found.detach() @ turn, upright)
+    assert upright.abs().max() < 10
+
+
+def test_a_neighbour_straight_above_a_surface_weighs_by_its_distance() -> None:
+    # A pole on a square: the gradient in the square is that without the pole, if not quite so sure.
+    around = [[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]]
+    up = [[1e-9, 1e-9, 2.0], [0.0, 0, 2]]
+    rows = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [0, 1, 5]]
+    found = []
+    for top in up:
+        mesh = make_mesh([[0.0, 0, 0], *around, top], rows)
+        found.append(ops.gradient(mesh, torch.tensor([0.0, 1, 2, -1, -2, 5]), on="points")[0])
+    assert found[0].abs().max() < 5
+    torch.testing.assert_close(found[0], found[1], rtol=1e-6, atol=1e-6)
