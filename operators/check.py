@@ -9,7 +9,7 @@ from torch import Tensor
 
 from meshkit import csr
 from meshkit.cells import Cells
-from meshkit.celltypes import POLYHEDRON
+from meshkit.celltypes import POLYHEDRON, cell_type
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import sides
 from meshkit.operators.measure.part import bare
@@ -108,6 +108,10 @@ def _cells(mesh: Mesh, part: Mesh, ids: Tensor) -> Iterator[Finding]:
 def _side_counts(mesh: Mesh, part: Mesh, ids: Tensor) -> Tensor:
     """int64 [n_cells]: how many sides a cell has; -1 for cells of lower dimension or no use."""
     counts = torch.full((mesh.n_cells,), -1, dtype=torch.int64, device=mesh.device)
-    some = csr.lengths_of(sides(part.cells).of_cell)
+    kind = None if part.cells.uniform is None else cell_type(part.cells.uniform)
+    if kind is not None and kind.size is not None and kind.faces:
+        some = torch.full_like(ids, len(kind.faces))  # without the sides themselves
+    else:
+        some = csr.lengths_of(sides(part.cells).of_cell)
     counts[ids] = torch.where(part.cells.dims == part.dim, some, -1)
     return counts

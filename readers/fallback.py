@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from meshkit.errors import MissingPackage, ReadError, UnknownFormat
-from meshkit.mesh import Mesh
-from meshkit.readers.interop.meshio import converted
 from meshkit.report import Ledger
 
 if TYPE_CHECKING:
     import meshio
+
+    from meshkit.mesh import Mesh
 
 _PROGRAM: Final = Path(__file__).with_name("meshio_process.py")
 _DAY: Final = 24 * 3600
@@ -44,13 +44,9 @@ def read(path: Path, ledger: Ledger) -> Mesh:
         MissingPackage: meshio needs a package for this format.
         MeshError: what meshio read is no mesh.
     """
-    names = _formats(path)
-    if not names:
-        raise UnknownFormat(
-            path,
-            "neither content nor suffix is of a known format",
-            expected=f"one of {_known()}, or a suffix that meshio knows",
-        )
+    names = need_known_suffix(path)
+    from meshkit.readers.interop.meshio import converted
+
     mesh, said = _in_own_process(path)
     for line in said.split("Warning: ")[1:]:
         ledger.dropped("warning", "meshio", 1, line.strip())
@@ -58,14 +54,25 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     return converted(mesh, ledger)
 
 
-def _formats(path: Path) -> list[str]:
-    """What meshio would try, by suffix."""
+def need_known_suffix(path: Path) -> list[str]:
+    """What meshio would try, by suffix.
+
+    Raises:
+        UnknownFormat: nothing.
+    """
     from meshio._helpers import extension_to_filetypes, reader_map
 
     suffixes = [s.lower() for s in path.suffixes]
     endings = ("".join(suffixes[i:]) for i in reversed(range(len(suffixes))))
     tried = [name for ending in endings for name in extension_to_filetypes.get(ending, ())]
-    return [name for name in tried if name in reader_map]
+    names = [name for name in tried if name in reader_map]
+    if not names:
+        raise UnknownFormat(
+            path,
+            "neither content nor suffix is of a known format",
+            expected=f"one of {_known()}, or a suffix that meshio knows",
+        )
+    return names
 
 
 def _known() -> str:

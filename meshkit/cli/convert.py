@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -24,7 +24,11 @@ from meshkit.cli.lines import complain, named
 from meshkit.cli.misuse import Misuse
 from meshkit.cli.moments import moment_of
 from meshkit.cli.receipts import Receipts
+from meshkit.cli.sight import modules_for, problem_of
 from meshkit.errors import UnitError, UnknownFormat, WriteError
+
+if TYPE_CHECKING:
+    from meshkit.readers.formats import Format
 
 
 class ConvertCommand(TyperCommand):
@@ -123,10 +127,9 @@ def convert(
     started = clock.monotonic()
     moment = time if time in (None, "all") else moment_of(time)
     _need_length(length_unit)
-    workers.start_server()  # it imports torch while we do
-    planned, format = _planned(inputs, out, to)
+    planned, row = _planned(inputs, out, to)
     options = Options(
-        format,
+        row.name,
         moment,
         tuple(field or ()),
         tuple(region or ()),
@@ -137,7 +140,7 @@ def convert(
     results: list[Result] = []
     try:
         with _terminated_as_interrupted(), _progress(planned, as_json or quiet) as step:
-            for result in _converted(planned, options, jobs, timeout, force):
+            for result in _converted(planned, options, row, jobs, timeout, force):
                 results.append(result)
                 step(result)
     except KeyboardInterrupt:
@@ -163,7 +166,7 @@ def _need_length(unit: str | None) -> None:
         raise Misuse(f"--length-unit: {why}") from None
 
 
-def _planned(inputs: list[str], out: str, to: str | None) -> tuple[Plan, str]:
+def _planned(inputs: list[str], out: str, to: str | None) -> tuple[Plan, Format]:
     """The cases, and the format that all of them are written in."""
     from meshkit.readers.formats import FALLBACK, FORMATS, writer_for
 
@@ -178,27 +181,44 @@ def _planned(inputs: list[str], out: str, to: str | None) -> tuple[Plan, str]:
         row = writer_for(planned.cases[0].output, to)
     except UnknownFormat as why:
         raise Misuse(str(why)) from None
-    return planned, row.name
+    return planned, row
 
 
 def _converted(
-    planned: Plan, options: Options, jobs: int | None, timeout: float | None, force: bool
+    planned: Plan,
+    options: Options,
+    row: Format,
+    jobs: int | None,
+    timeout: float | None,
+    force: bool,
 ) -> Iterator[Result]:
-    """What became of each case, as it comes; finished ones are written down at once."""
+    """What became of each case, as it comes; finished ones are written down at once.
+
+    No process is started for those before the first that something can read.
+    """
     receipts = Receipts(planned.folder)
     asked = options.to_json()
     waiting: dict[Case, None] = {}
     for case in planned.cases:
         if not force and receipts.holds(case, asked):
             yield _result(case, "skipped")
+        elif not waiting and (error := problem_of(case.input)) is not None:
+            remove_leftovers([case.output])
+            yield _result(case, "failed", error=named(str(case.input), error))
         else:
             waiting[case] = None
+    if not waiting:
+        return
+    needed = modules_for((case.input for case in waiting), row)
+    changed = (*options.fields, *options.regions)
+    needed += ("meshkit.cli.subsets",) if changed else ()
     remove_leftovers(case.output for case in waiting)
     cores = len(os.sched_getaffinity(0))
     jobs = max(1, min(jobs or cores, len(waiting)))
     tasks = [Conversion(case, options, max(1, cores // jobs)) for case in waiting]
     try:
-        with closing(workers.run(convert_case, tasks, jobs=jobs, timeout=timeout)) as endings:
+        running = workers.run(convert_case, tasks, jobs=jobs, timeout=timeout, modules=needed)
+        with closing(running) as endings:
             for ending in endings:
                 case, answer = ending.task.case, ending.answer or {}
                 error = ending.problem or answer.pop("error", None)

@@ -11,6 +11,7 @@ import typer
 from meshkit.cli import workers
 from meshkit.cli.lines import complain, counted, named, shown
 from meshkit.cli.moments import moment_of
+from meshkit.cli.sight import modules_for, need_reader
 
 
 def info(
@@ -21,8 +22,11 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
 ) -> None:
     """Say what a file holds, and what reading it did."""
+    moment = moment_of(time)
+    need_reader(file)
     # In a process of its own, so that a file that crashes a library still gets its line.
-    (ending,) = workers.run(_facts, [(file, moment_of(time))], jobs=1)
+    needed = (*modules_for([file]), "meshkit.cli.facts")
+    (ending,) = workers.run(_facts, [(file, moment)], jobs=1, modules=needed)
     if ending.problem is not None:
         complain(named(file, ending.problem))
         raise typer.Exit(1)

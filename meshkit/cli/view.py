@@ -14,6 +14,7 @@ from meshkit.cli.leftovers import remove_leftovers
 from meshkit.cli.lines import complain, counted, named, shown
 from meshkit.cli.misuse import Misuse
 from meshkit.cli.moments import moment_of
+from meshkit.cli.sight import modules_for, need_reader
 
 if TYPE_CHECKING:
     from meshkit.pictures.options import Options
@@ -113,8 +114,10 @@ def view(
         ),
     )
     _need_picture_name(out)
+    need_reader(file)
     # In a process of its own, so that a crash in a graphics driver still gets its line.
-    (ending,) = workers.run(_draw, [wish], jobs=1)
+    needed = (*modules_for([file]), "meshkit.pictures.plot")
+    (ending,) = workers.run(_draw, [wish], jobs=1, modules=needed)
     if ending.problem is not None:
         remove_leftovers([Path(out)])
         about_picture = ending.problem.startswith(" ".join(out.split()))

@@ -1,7 +1,8 @@
 """One child process a task, so that a crash, a hang or a full memory costs one task.
 
-The children are forked from a server that has imported torch once (`meshkit.cli.preload`), so one
-costs milliseconds. A child ends with its parent, however that ends.
+The children are forked from a server that has imported torch once (`meshkit.cli.preload`) and what
+else they are going to need, so one costs milliseconds. A child ends with its parent, however that
+ends.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import forkserver
@@ -50,9 +51,16 @@ class Ending(Generic[Task]):
     log: str = ""  # the last of what the child printed
 
 
-def start_server() -> None:
-    """Start the server that children are forked from; it imports while the caller goes on."""
-    multiprocessing.set_forkserver_preload(["meshkit.cli.preload"])
+def start_server(modules: Sequence[str] = ()) -> None:
+    """Start the server that children are forked from; it imports while the caller goes on.
+
+    Where one runs already it is left as it is, and children import what it lacks.
+
+    Args:
+        modules: what it imports beside `meshkit.cli.preload`; one that is missing is left to
+            those who need it.
+    """
+    multiprocessing.set_forkserver_preload(["meshkit.cli.preload", *modules])
     if threading.current_thread() is not threading.main_thread():
         forkserver.ensure_running()
         return
@@ -65,7 +73,12 @@ def start_server() -> None:
 
 
 def run(
-    work: Work, tasks: Iterable[Task], *, jobs: int, timeout: float | None = None
+    work: Work,
+    tasks: Iterable[Task],
+    *,
+    jobs: int,
+    timeout: float | None = None,
+    modules: Sequence[str] = (),
 ) -> Generator[Ending[Task], None, None]:
     """Each task's ending, as they come; at most `jobs` at a time.
 
@@ -76,10 +89,11 @@ def run(
         tasks: what can be pickled.
         jobs: how many children may run at once.
         timeout: seconds a child may take; None or infinity for no limit.
+        modules: what the children are going to need.
 
     Children that still run when the iterator is closed are killed.
     """
-    start_server()
+    start_server(modules)
     waiting = deque(tasks)
     running: list[_Child[Task]] = []
     try:

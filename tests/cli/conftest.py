@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from meshkit.cli import workers
+from meshkit.cli.sight import modules_for
 from meshkit.fields import nested
 from meshkit.info import MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
+from meshkit.readers.formats import FORMATS
 from meshkit.readers.writing import write
 from meshkit.regions import Region
 
@@ -49,6 +52,12 @@ def small(**info: object) -> Mesh:
         regions=[Region("left", "cell", [0]), Region("wall", "side", [[0, 1]], kind="wall")],
         info=MeshInfo(**info),  # type: ignore[arg-type]
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _server_for_all_formats() -> None:
+    """One server for all tests; the first to need one would have it import its own formats only."""
+    workers.start_server(modules_for(f"a{s}" for row in FORMATS for s in row.suffixes))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -202,6 +203,18 @@ def test_fields_and_regions() -> None:
         ("region_repeated", "warning", 1),
         ("region_repeated", "warning", 1),
     ]
+
+
+@pytest.mark.parametrize("mesh", [meshes.cube_hexes(2), meshes.kuhn_cube(2)], ids=["hex", "tet"])
+def test_cells_of_one_type_need_no_list_of_sides(
+    mesh: Mesh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(cells: Cells) -> None:
+        raise AssertionError("the sides of all cells were worked out")
+
+    # The package's attribute of this name is the function.
+    monkeypatch.setattr(sys.modules["meshkit.operators.check"], "sides", never)
+    assert ops.check(mesh) == []
 
 
 @st.composite
