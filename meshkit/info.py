@@ -122,7 +122,12 @@ class MeshInfo:
 
     def replace(self, **parts: Any) -> MeshInfo:
         """The same with some parts exchanged."""
-        return replace(self, **parts)
+        if "attributes" in parts:
+            return replace(self, **parts)
+        # They are plain already; there may be megabytes of them.
+        made = replace(self, attributes={}, **parts)
+        object.__setattr__(made, "attributes", self.attributes)
+        return made
 
     def field(self, *key: str) -> FieldInfo:
         """What is known of one field; the blank `FieldInfo` if nothing is."""
@@ -130,11 +135,11 @@ class MeshInfo:
 
     def with_fields(self, more: Mapping[FieldKey, FieldInfo]) -> MeshInfo:
         """The same, knowing more fields."""
-        return replace(self, fields={**self.fields, **more})
+        return self.replace(fields={**self.fields, **more})
 
     def noting(self, more: Report) -> MeshInfo:
         """The same with more lines in its report."""
-        return replace(self, report=self.report + more)
+        return self.replace(report=self.report + more)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as JSON can say it; fields as a list of [key, info]."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Reader = Callable[[Place, Ledger], "Mesh"]
 Writer = Callable[["Mesh", Place, Ledger], None]
-SeriesReader = Callable[[Place], "MeshSeries | None"]
+SeriesReader = Callable[[Place], "MeshSeries | Mesh | None"]
+"""A file without times is its mesh, where that is read by now, or None, where not."""
 SeriesWriter = Callable[["MeshSeries", Place, Ledger], None]
 
 
@@ -233,7 +234,7 @@ FORMATS: Final = (
         (".zarr",),
         f"{_STORE}.reading:read",
         f"{_STORE}.writing:write",
-        series=f"{_STORE}.reading:read_series",
+        series=f"{_STORE}.reading:read_held",
         series_writer=f"{_STORE}.writing:write_series",
         directory=sniff.holds("MANIFEST.json", "zarr.json"),
         store=True,

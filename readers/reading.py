@@ -38,10 +38,10 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any =
     path, time = place_of(path), moment_of(time)
     row = reader_for(path, format)
     _need_room(row, path)
-    series = _series_of(row, path)
-    if series is not None:
-        return _one_of(series, _step(path, series.times, time))
-    mesh = _read_one(row, path)
+    found = _held(row, path)
+    if isinstance(found, MeshSeries):
+        return _one_of(found, _step(path, found.times, time))
+    mesh = found
     if isinstance(time, float) and mesh.info.time is None:
         raise ReadError(path, "holds no time", hint="leave `time` out")
     if isinstance(time, int) and mesh.info.time is None and time not in (0, -1):
@@ -62,10 +62,9 @@ def read_series(path: str | os.PathLike[str], *, format: str | None = None) -> M
     path = place_of(path)
     row = reader_for(path, format)
     _need_room(row, path)
-    series = _series_of(row, path)
-    if series is not None:
-        return series
-    mesh = _read_one(row, path)
+    mesh = _held(row, path)
+    if isinstance(mesh, MeshSeries):
+        return mesh
     time = 0.0 if mesh.info.time is None else mesh.info.time
     return MeshSeries([time], [mesh].__getitem__)
 
@@ -78,23 +77,25 @@ def _read_one(row: Format, path: Place) -> Mesh:
     return _finished(mesh, row, path, ledger.report())
 
 
-def _series_of(row: Format, path: Place) -> MeshSeries | None:
-    """What the file holds over time; None where it holds one mesh and no times."""
-    if row.series is None:
-        return None
-    reader = row.load_series()
-    with _guarded(path):
-        series = reader(path)
-    if series is None:
-        return None
-    held = series  # the name without None, for the function below
+def _held(row: Format, path: Place) -> Mesh | MeshSeries:
+    """What the file holds: one mesh and no times, or meshes over time."""
+    found = None
+    if row.series is not None:
+        reader = row.load_series()
+        with _guarded(path):
+            found = reader(path)
+    if found is None:
+        return _read_one(row, path)
+    if isinstance(found, Mesh):
+        return _finished(found, row, path, found.info.report)
+    series = found  # the name of this type alone, for the function below
 
     def load(i: int) -> Mesh:
         with _guarded(path):
-            mesh = held[i]
+            mesh = series[i]
         return _finished(mesh, row, path, mesh.info.report)
 
-    return MeshSeries(held.times, load)
+    return MeshSeries(series.times, load)
 
 
 def _one_of(series: MeshSeries, step: int) -> Mesh:

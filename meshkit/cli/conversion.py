@@ -74,8 +74,10 @@ def convert_case(work: Conversion) -> dict[str, Any]:
     outputs: list[dict[str, Any]] = []
     written = Report()
     try:
-        if series is not None:
+        if series is not None and len(series) > 1:
             made = changes.of_series(series)
+        elif series is not None:
+            made = changes.of(series[0])  # read by now, perhaps
         else:
             one = "last" if options.time in (None, "all") else options.time
             made = changes.of(read(case.input, time=one))
@@ -90,7 +92,7 @@ def convert_case(work: Conversion) -> dict[str, Any]:
     return {
         "error": error,
         **changes.contents,
-        **({} if series is None else {"times": len(series)}),
+        **({} if series is None or len(series) == 1 else {"times": len(series)}),
         "report": [{"step": s, **line} for s, r in steps.items() for line in r.to_json()],
         "sources": sources,
         "outputs": outputs,
@@ -102,7 +104,7 @@ class _Unasked(ReadError):
 
 
 def _series(case: Case, options: Options) -> MeshSeries | None:
-    """All times of a case, where all are wanted and there are several.
+    """All times of a case, perhaps one, where all are wanted and the format can have several.
 
     Raises:
         ReadError: all were asked for, and the format that is written holds one.
@@ -116,9 +118,7 @@ def _series(case: Case, options: Options) -> MeshSeries | None:
     if reader_for(case.input).series is None or not (holds or options.time == "all"):
         return None
     series = read_series(case.input)
-    if len(series) == 1:
-        return None
-    if not holds:
+    if len(series) > 1 and not holds:
         said = f"holds {len(series)} times, and {options.format} holds one"
         raise ReadError(case.input, said, hint="choose one with --time, or another format")
     return series

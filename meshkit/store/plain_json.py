@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+_HOLDERS: Final = frozenset({list, dict})
 _MARK: Final = "$"
 _NUMBER: Final = "$number"
 _SPELLED: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -41,12 +42,16 @@ def to_plain(value: Any) -> Any:
 
 def from_plain(value: Any) -> Any:
     """The inverse of `to_plain`; lists stay lists."""
+    # Only what holds others is looked into: there may be a million numbers and texts.
     if isinstance(value, list):
-        return [from_plain(one) for one in value]
+        return [from_plain(one) if type(one) in _HOLDERS else one for one in value]
     if isinstance(value, dict):
         if len(value) == 1 and value.get(_NUMBER) in _SPELLED:
             return _SPELLED[value[_NUMBER]]
-        return {key.removeprefix(_MARK): from_plain(one) for key, one in value.items()}
+        return {
+            key.removeprefix(_MARK): from_plain(one) if type(one) in _HOLDERS else one
+            for key, one in value.items()
+        }
     return value
 
 

@@ -45,8 +45,8 @@ def read(path: Place, ledger: Ledger) -> Mesh:
     return mesh
 
 
-def read_series(path: Place) -> MeshSeries | None:
-    """The series that `write_series` wrote; None where the sample is one mesh.
+def read_held(path: Place) -> Mesh | MeshSeries:
+    """The series that `write_series` wrote, or the mesh that `write` wrote: read once.
 
     The sample is held open: a mesh read later is still of the sample that was there, or an error.
     Meshes share what did not change between them while one of them is in memory.
@@ -54,10 +54,12 @@ def read_series(path: Place) -> MeshSeries | None:
     Raises:
         ReadError: as `read`, and again whenever a mesh is asked for.
     """
-    contents = steadily(path, lambda contents: contents)
-    if not contents.is_series:
-        return None
-    return MeshSeries(contents.times, MeshLoader(contents).mesh)
+
+    def held(contents: Contents) -> Mesh | MeshSeries:
+        loader = MeshLoader(contents)
+        return MeshSeries(contents.times, loader.mesh) if contents.is_series else loader.mesh(0)
+
+    return steadily(path, held)
 
 
 def steadily(path: Place, take: Callable[[Contents], T]) -> T:

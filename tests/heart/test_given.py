@@ -139,6 +139,29 @@ def test_attributes_are_as_json_gives_them_back() -> None:
     assert MeshInfo.from_json(info.to_json()) == info
 
 
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ({"a": [1, {"b": object()}]}, "['a'][1]['b']: expected what JSON can say, found object"),
+        ({"a": {1: 2}}, "['a']: expected names as text, found 1"),
+        ({2: 1}, ": expected names as text, found 2"),
+    ],
+)
+def test_what_json_cannot_say_is_named_with_its_place(
+    attributes: dict[Any, Any], said: str
+) -> None:
+    with pytest.raises(MeshError) as caught:
+        MeshInfo(attributes=attributes)
+    assert str(caught.value) == f"info.attributes{said}"
+
+
+def test_what_is_replaced_beside_attributes_does_not_copy_them() -> None:
+    info = MeshInfo(attributes={"many": list(range(5))})
+    for made in (info.replace(time=1.0), info.noting(info.report), info.with_fields({})):
+        assert made.attributes is info.attributes
+    assert info.replace(attributes={"a": (1,)}).attributes == {"a": [1]}
+
+
 def test_generators_will_do() -> None:
     assert cube_hexes(2).select(i for i in (0, 1)).n_cells == 2
     assert collate(tetrahedron() for _ in range(2)).n_cells == 2

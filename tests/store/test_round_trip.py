@@ -13,14 +13,18 @@ from hypothesis import given, settings
 from tensordict import TensorDict
 
 import meshkit as mk
+from meshkit.cli.cases import Case
+from meshkit.cli.conversion import Conversion, Options, convert_case
 from meshkit.errors import WriteError
 from meshkit.info import FieldInfo, MeshInfo, Source
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.readers.formats import FORMATS
-from meshkit.readers.reading import read
+from meshkit.readers.reading import read, read_series
 from meshkit.readers.writing import write
 from meshkit.regions import Region
+from meshkit.store.contents import Contents
+from meshkit.store.files import Files
 from tests.meshes import (
     OTHER_DTYPES,
     PLAIN_DTYPES,
@@ -32,6 +36,26 @@ from tests.meshes import (
     tetrahedron,
 )
 from tests.store.meshes_for_tests import rich
+
+
+def test_a_sample_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its JSON may be long: no one parses it only to find that there are no times."""
+    write(rich(), tmp_path / "it.zarr")
+    opened: list[Contents] = []
+    begin = Contents.__init__
+
+    def counting(self: Contents, files: Files) -> None:
+        opened.append(self)
+        begin(self, files)
+
+    monkeypatch.setattr(Contents, "__init__", counting)
+    mesh = read(tmp_path / "it.zarr")
+    assert len(opened) == 1
+    (one,) = read_series(tmp_path / "it.zarr")
+    assert len(opened) == 2 and differences(mesh, one) == []
+    case = Case(tmp_path / "it.zarr", tmp_path / "out.npz")
+    assert convert_case(Conversion(case, Options("npz")))["error"] is None
+    assert len(opened) == 3 and differences(mesh, read(case.output)) == []
 
 
 def test_everything_comes_back(tmp_path: Path) -> None:
