@@ -16,6 +16,8 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from meshkit.words import one_line
+
 if TYPE_CHECKING:
     from meshkit.report import Report
 
@@ -73,7 +75,7 @@ class FileError(MeshkitError):
             text += f"; expected {expected}"
         if hint:
             text += f"; {hint}"
-        super().__init__(" ".join(text.split()))
+        super().__init__(one_line(text))
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default would call the class with the message alone; errors cross process borders.

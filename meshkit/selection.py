@@ -35,6 +35,8 @@ def select(mesh: Mesh, cells: Tensor | Iterable[int]) -> Mesh:
         ledger.dropped("faces", "", len(mesh.faces), reason)
     elif mesh.faces is not None:
         faces = _KeptFaces.of(mesh.faces, new_cell)
+        if gone := len(mesh.faces) - len(faces.ids):
+            ledger.dropped("faces", "", gone, "of cells that were not selected", loss=False)
     points = _used_points(kept_cells, faces, mesh.n_points)
     new_point = _numbering(points, mesh.n_points)
     regions = []

@@ -8,20 +8,19 @@ import torch
 from torch import Tensor
 
 from meshkit import csr
-from meshkit.cells import Cells
-from meshkit.celltypes import POLYHEDRON, cell_type
+from meshkit.celltypes import cell_type
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import sides
-from meshkit.operators.measure.part import bare
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.soundness import topology
 from meshkit.operators.soundness.fields import of_fields
-from meshkit.operators.soundness.finding import Finding, found, places
+from meshkit.operators.soundness.finding import Finding
 from meshkit.operators.soundness.geometry import of_shapes
 from meshkit.operators.soundness.own_faces import of_own_faces
 from meshkit.operators.soundness.points import of_points, of_unused_points
 from meshkit.operators.soundness.polyhedra import of_polyhedra
 from meshkit.operators.soundness.regions import of_regions
+from meshkit.operators.soundness.usable import usable_cells
 
 __all__ = ["Finding", "check"]
 
@@ -72,28 +71,10 @@ def check(mesh: Mesh) -> list[Finding]:
         findings += broken
         counts: Tensor | None = None
         if not broken:
-            part, ids, about_cells = _usable(mesh)
+            part, ids, about_cells = usable_cells(mesh)
             findings += [*about_cells, *of_unused_points(mesh), *_cells(mesh, part, ids)]
             counts = _side_counts(mesh, part, ids)
         return [*findings, *of_fields(mesh), *of_regions(mesh, counts)]
-
-
-def _usable(mesh: Mesh) -> tuple[Mesh, Tensor, list[Finding]]:
-    """The cells that operators can take as a mesh of their own, which they are, and why not all."""
-    cells, n = mesh.cells, mesh.n_points
-    usable = torch.ones(len(cells), dtype=torch.bool, device=mesh.device)
-    findings = list(topology.of_types(cells, usable))
-    unpaired = list(topology.of_polyhedra_count(cells))
-    if unpaired:
-        usable &= cells.types != POLYHEDRON
-        cells = Cells(cells.types, cells.offsets, cells.connectivity, None, cells.degrees)
-    wrong = topology.out_of_range(cells, n)
-    what = f"point ids outside 0 to {n - 1}"
-    findings += [*unpaired, *found("id_out_of_range", "error", what, places(wrong))]
-    ids = places(usable & ~wrong)
-    if unpaired or len(ids) < len(cells):
-        cells = cells.take(ids)
-    return bare(mesh.points.detach(), cells), ids, findings
 
 
 def _cells(mesh: Mesh, part: Mesh, ids: Tensor) -> Iterator[Finding]:

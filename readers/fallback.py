@@ -21,6 +21,7 @@ import numpy as np
 
 from meshkit.errors import MissingPackage, ReadError, UnknownFormat
 from meshkit.report import Ledger
+from meshkit.words import BLANKS, one_line
 
 if TYPE_CHECKING:
     import meshio
@@ -104,16 +105,16 @@ def _in_own_process(path: Path) -> tuple[meshio.Mesh, str]:
             raise _stuck(path, seconds) from None
         out, err = (_plain(stream) for stream in (done.stdout, done.stderr))
         if done.returncode == 0:
-            return _unpacked(result), " ".join(f"{out}\n{err}".split())
+            return _unpacked(result), one_line(f"{out}\n{err}")
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         raise _stuck(path, seconds)
     if done.returncode < 0:
         raise ReadError(path, f"meshio crashed on it ({signal.Signals(-done.returncode).name})")
-    reason = err.splitlines()[-1] if "Traceback" in err else f"{out} {err}"
+    reason = err.split("\n")[-1] if "Traceback" in err else f"{out} {err}"
     missing = re.search(r"^(?:ModuleNotFound|Import)Error: .*'([\w.]+)'", reason)
     if missing:
         raise MissingPackage(f"{path}: meshio", missing.group(1))
-    reason = " ".join(reason.replace("meshio._exceptions.", "").split())
+    reason = one_line(reason.replace("meshio._exceptions.", ""))
     raise ReadError(path, f"meshio cannot read it ({reason[:300]})", expected="a sound file")
 
 
@@ -151,4 +152,4 @@ def _stuck(path: Path, seconds: int) -> ReadError:
 
 def _plain(stream: bytes) -> str:
     """What was printed, without colours."""
-    return re.sub(r"\x1b\[[0-9;]*m", "", stream.decode("utf-8", "replace")).strip()
+    return re.sub(r"\x1b\[[0-9;]*m", "", stream.decode("utf-8", "replace")).strip(BLANKS)

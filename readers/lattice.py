@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.celltypes import cell_type
+from meshkit.memory import need_room
+from meshkit.places import Place
 
 # By how many axes have an extent; of grids with straight axes and of others.
 _STRAIGHT: Final = ("vertex", "line", "pixel", "voxel")
+_POINT: Final = 24  # bytes of a point
+_ID: Final = 4
 _CURVED: Final = ("vertex", "line", "quad", "hexahedron")
 
 
@@ -24,6 +28,24 @@ def lattice_counts(dims: Sequence[int]) -> tuple[int, int]:
     if min(dims) < 1:
         return 0, 0
     return math.prod(dims), math.prod(max(d - 1, 1) for d in dims)
+
+
+def need_lattice_room(path: Place, dims: Sequence[int]) -> None:
+    """Refuse a lattice whose points and cells have no room in memory once they are written out.
+
+    A few bytes say how many there are, and one a point may be all that the file holds of them.
+
+    Raises:
+        ReadError: there is no room for them.
+    """
+    n_points, n_cells = lattice_counts(dims)
+    ids = 1 + 2 ** sum(d > 1 for d in dims)  # and an offset
+    size = n_points * _POINT + n_cells * (ids * _ID + 1)
+    need_room(path, size, place=f"a lattice of {_by(dims)}")
+
+
+def _by(dims: Sequence[int]) -> str:
+    return " x ".join(map(str, dims))
 
 
 def lattice_cells(

@@ -18,10 +18,10 @@ from meshkit.mesh import Mesh
 from meshkit.readers import vtu
 from meshkit.readers.accounting import added_up
 from meshkit.readers.collection import Collection, Part, time_said
-from meshkit.readers.texts import BLANKS
 from meshkit.readers.vtk.markup import Element, Markup, opened
 from meshkit.report import Ledger
 from meshkit.series import MeshSeries
+from meshkit.words import BLANKS
 
 _KIND: Final = "Collection"
 

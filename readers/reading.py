@@ -15,6 +15,7 @@ from meshkit.fields import finite
 from meshkit.info import Source
 from meshkit.memory import need_room
 from meshkit.mesh import Mesh
+from meshkit.operators.soundness.fields import of_codes
 from meshkit.places import Place, place_of
 from meshkit.readers.formats import Format, reader_for
 from meshkit.report import Ledger, Report
@@ -117,11 +118,15 @@ def _step(path: Place, times: Sequence[float], time: Any) -> int:
 
 
 def _finished(mesh: Mesh, row: Format, path: Place, report: Report) -> Mesh:
-    """The mesh with its source and its report; points that are nowhere are named there."""
+    """The mesh with its source and its report; points that are nowhere are named there, and codes
+    of texts that mean nothing.
+    """
     from meshkit import __version__
 
     ledger = Ledger()
     _note_unfinite(mesh, ledger)
+    for finding in of_codes(mesh):
+        ledger.kept("codes", "out of range", finding.count, finding.message)
     read_from = Source(str(path), row.name, f"meshkit {__version__}")
     source = mesh.info.source if row.store else read_from
     return mesh.replace(info=mesh.info.replace(source=source, report=report + ledger.report()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from meshkit.report import Entry, Ledger, Report
 
 if TYPE_CHECKING:
     from meshkit.mesh import Mesh
+    from meshkit.operators.soundness.finding import Finding
     from meshkit.series import MeshSeries
 
 
@@ -50,7 +52,7 @@ def convert_case(work: Conversion) -> dict[str, Any]:
     """Read, change as asked, write; what came of it, as JSON can say it.
 
     "error" is None when the output is written, and otherwise says what would be lost; "report"
-    has the lines of reading, changing and writing.
+    has the lines of reading, changing and writing, "findings" what is wrong with the mesh itself.
 
     Raises:
         MeshkitError: one line that names the file, and why it is not converted.
@@ -92,6 +94,10 @@ def convert_case(work: Conversion) -> dict[str, Any]:
     return {
         "error": error,
         **changes.contents,
+        "findings": [
+            {"code": f.code, "severity": f.severity, "message": f.message, "count": f.count}
+            for f in changes.findings.values()
+        ],
         **({} if series is None or len(series) == 1 else {"times": len(series)}),
         "report": [{"step": s, **line} for s, r in steps.items() for line in r.to_json()],
         "sources": sources,
@@ -131,6 +137,7 @@ class _Changes:
         self._case, self._options = case, options
         self._reports: dict[int, tuple[Report, Report]] = {}  # by step: read, changed
         self.contents: dict[str, Any] = {}  # of the mesh that was changed last
+        self.findings: dict[tuple[str, int], Finding] = {}
 
     def of(self, mesh: Mesh, step: int = 0) -> Mesh:
         """A mesh as the options want it.
@@ -146,12 +153,25 @@ class _Changes:
         later = Report(mesh.info.report.entries[len(report.entries) :])
         self._reports[step] = report, later
         self.contents = _contents(mesh)
+        self._find(mesh)
         lost = [] if self._options.allow_loss else [*report.losses, *later.losses]
         if lost:
             raise _Unasked(
                 self._case.input, f"would lose {_listed(lost)}", hint="--allow-loss allows it"
             )
         return mesh
+
+    def _find(self, mesh: Mesh) -> None:
+        """What `meshkit info` would find too, as far as it comes cheaply."""
+        from meshkit.operators.soundness.arrays import of_arrays
+
+        nth: Counter[str] = Counter()
+        for one in of_arrays(mesh):
+            # Of a series the worst of all times, so that a fault that stays is told once.
+            key = one.code, nth[one.code]
+            nth[one.code] += 1
+            if key not in self.findings or self.findings[key].count < one.count:
+                self.findings[key] = one
 
     def of_series(self, series: MeshSeries) -> MeshSeries:
         """A series whose meshes are changed when they are asked for."""
@@ -227,11 +247,9 @@ def _listed(lost: Iterable[Entry]) -> str:
 
 def _contents(mesh: Mesh) -> dict[str, Any]:
     """What a mesh holds, in short."""
-    from meshkit.fields import finite, leaves
+    from meshkit.fields import leaves
     from meshkit.mesh import DATA
 
-    broken = int((~finite(mesh.points)).any(1).sum())
-    warnings = [f"{broken} points have coordinates that are NaN or infinite"] if broken else []
     return {
         "points": mesh.n_points,
         "cells": mesh.cells.counts,
@@ -241,5 +259,4 @@ def _contents(mesh: Mesh) -> dict[str, Any]:
         "regions": [{"name": r.name, "entity": r.entity, "size": len(r)} for r in mesh.regions],
         "length_unit": mesh.info.length_unit,
         "time": mesh.info.time,
-        "warnings": warnings,
     }

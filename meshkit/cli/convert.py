@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time as clock
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -201,7 +201,7 @@ def _converted(
     waiting: dict[Case, None] = {}
     for case in planned.cases:
         if not force and receipts.holds(case, asked):
-            yield _result(case, "skipped")
+            yield _result(case, "skipped", contents={"findings": receipts.findings(case)})
         elif not waiting and (error := problem_of(case.input)) is not None:
             remove_leftovers([case.output])
             yield _result(case, "failed", error=named(str(case.input), error))
@@ -224,7 +224,7 @@ def _converted(
                 error = ending.problem or answer.pop("error", None)
                 sources, outputs = answer.pop("sources", []), answer.pop("outputs", [])
                 if error is None:
-                    _write_down(receipts, case, asked, sources, outputs)
+                    _write_down(receipts, case, asked, sources, outputs, answer.get("findings", ()))
                     del waiting[case]
                 else:
                     error = named(str(case.input), error)
@@ -240,9 +240,10 @@ def _write_down(
     asked: dict[str, Any],
     sources: list[dict[str, Any]],
     outputs: list[dict[str, Any]],
+    findings: Iterable[Mapping[str, Any]],
 ) -> None:
     try:
-        receipts.add(case, asked, sources, outputs)
+        receipts.add(case, asked, sources, outputs, findings)
     except OSError as why:
         raise WriteError(receipts.file, f"cannot be written: {why.strerror or why}") from None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from meshkit.words import one_line
+
 
 def shown(text: str) -> str:
     r"""The text as one printable line; "" for an empty one.
@@ -22,13 +24,13 @@ def named(file: str, problem: str) -> str:
     >>> named("a.vtu", "a.vtu: is empty"), named("a.vtu", "took longer than 5 s")
     ('a.vtu: is empty', 'a.vtu: took longer than 5 s')
     """
-    begins = problem.startswith(" ".join(file.split()))  # as our errors name it
+    begins = problem.startswith(one_line(file))  # as our errors name it
     return problem if begins else f"{file}: {problem}"
 
 
 def complain(problem: str) -> None:
     """Say on stderr what is wrong, in one line."""
-    print(f"meshkit: {shown(' '.join(problem.split()))}", file=sys.stderr)
+    print(f"meshkit: {shown(one_line(problem))}", file=sys.stderr)
 
 
 def counted(n: int, what: str) -> str:

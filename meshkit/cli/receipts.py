@@ -17,6 +17,7 @@ from typing import Any, Final
 from meshkit.cli.cases import Case
 
 NAME: Final = ".meshkit-convert.jsonl"
+_FINDING: Final = frozenset({"code", "severity", "message", "count"})
 
 
 # What stands for a directory that is a store: it holds the hash of every file in it, and is
@@ -89,7 +90,7 @@ class Receipts:
         except (FileNotFoundError, NotADirectoryError):
             text = ""
         self._torn = bool(text) and not text.endswith("\n")
-        for line in text.splitlines():
+        for line in text.split("\n"):
             try:
                 found = json.loads(line)
             except ValueError:
@@ -123,12 +124,18 @@ class Receipts:
             for one in sources
         )
 
+    def findings(self, case: Case) -> list[Mapping[str, Any]]:
+        """What was found wrong with the mesh of a case that was done."""
+        line = self._lines.get(self._below(case.output), {})
+        return [one for one in _listed(line, "findings") if one.keys() >= _FINDING]
+
     def add(
         self,
         case: Case,
         options: Mapping[str, Any],
         sources: Iterable[Mapping[str, Any]],
         outputs: Iterable[Mapping[str, Any]],
+        findings: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         """Write down that a case is done: on the disk when this returns.
 
@@ -141,6 +148,7 @@ class Receipts:
             "options": dict(options),
             "sources": [{**one, "path": self._below(one["path"])} for one in sources],
             "outputs": [{**one, "path": self._below(one["path"])} for one in outputs],
+            "findings": [dict(one) for one in findings],
         }
         data = json.dumps(line).encode() + b"\n"
         if self._torn:
@@ -175,6 +183,9 @@ class Receipts:
 
 def _rows(line: Mapping[str, Any], what: str) -> list[Mapping[str, Any]]:
     """The files of a line; whoever edited it, each has a path."""
+    return [one for one in _listed(line, what) if isinstance(one.get("path"), str)]
+
+
+def _listed(line: Mapping[str, Any], what: str) -> list[Mapping[str, Any]]:
     found = line.get(what)
-    rows = found if isinstance(found, list) else []
-    return [one for one in rows if isinstance(one, dict) and isinstance(one.get("path"), str)]
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -27,8 +27,7 @@ def print_cases(
     print(f"{counted(len(results), 'case')} in {seconds:.1f} s: {', '.join(said)}")
     _print_losses(results)
     for result in results:
-        for warning in result.get("warnings", ()):
-            print(f"  warning    {shown(result['input'])}: {shown(warning)}")
+        _print_findings(result, f"{shown(result['input'])}: ")
 
 
 def _print_one(result: dict[str, Any]) -> None:
@@ -52,8 +51,17 @@ def _print_one(result: dict[str, Any]) -> None:
     for what, text in rows:
         print(f"  {what:<10} {text}")
     _print_losses([result])
-    for warning in result["warnings"]:
-        print(f"  warning    {shown(warning)}")
+    _print_findings(result)
+
+
+def _print_findings(result: dict[str, Any], where: str = "") -> None:
+    """What is wrong with the mesh, which is converted all the same: `meshkit info` tells more."""
+    found = [f for f in result.get("findings", ()) if f["severity"] != "info"]
+    for finding in found[:_LINES]:
+        said = f"{where}{finding['code']}: {shown(finding['message'])}"
+        print(f"  {finding['severity']:<10} {said}")
+    if len(found) > _LINES:
+        print(f"  and {len(found) - _LINES} more; --json lists them all")
 
 
 def _named(parts: Iterable[str]) -> str:
@@ -63,20 +71,21 @@ def _named(parts: Iterable[str]) -> str:
 
 def _print_losses(results: Sequence[dict[str, Any]]) -> None:
     """Each thing that did not arrive as it was, once, with its rows and cases added up."""
-    rows: dict[tuple[str, str, str, str], int] = defaultdict(int)
-    cases: dict[tuple[str, str, str, str], set[int]] = defaultdict(set)
+    rows: dict[tuple[Any, ...], int] = defaultdict(int)
+    cases: dict[tuple[Any, ...], set[int]] = defaultdict(set)
     for i, result in enumerate(results):
         if result["status"] != "done":
             continue
         for line in result["report"]:
             if line["outcome"] != "kept":
-                key = (line["outcome"], line["what"], line["name"], line["reason"])
+                key = tuple(line[x] for x in ("outcome", "what", "name", "reason", "loss"))
                 rows[key] += line["count"]
                 cases[key].add(i)
     for key in list(rows)[:_LINES]:
-        outcome, what, name, reason = key
+        outcome, what, name, reason, lost = key
         where = f" in {counted(len(cases[key]), 'case')}" if len(results) > 1 else ""
         thing = f"{what} {shown(name)}" if name else what
-        print(f"  {outcome:<10} {thing} ({rows[key]}{where}): {shown(reason)}")
+        loss = ", a loss" if lost else ""
+        print(f"  {outcome:<10} {thing} ({rows[key]}{where}{loss}): {shown(reason)}")
     if len(rows) > _LINES:
         print(f"  and {len(rows) - _LINES} more; --json lists them all")

@@ -15,6 +15,7 @@ from meshkit.cli.lines import complain, counted, named, shown
 from meshkit.cli.misuse import Misuse
 from meshkit.cli.moments import moment_of
 from meshkit.cli.sight import modules_for, need_reader
+from meshkit.words import one_line
 
 if TYPE_CHECKING:
     from meshkit.pictures.options import Options
@@ -120,7 +121,7 @@ def view(
     (ending,) = workers.run(_draw, [wish], jobs=1, modules=needed)
     if ending.problem is not None:
         remove_leftovers([Path(out)])
-        about_picture = ending.problem.startswith(" ".join(out.split()))
+        about_picture = ending.problem.startswith(one_line(out))
         complain(ending.problem if about_picture else named(file, ending.problem))
         raise typer.Exit(1)
     if "no_window" in ending.answer:

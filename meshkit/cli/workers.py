@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from meshkit.errors import MeshkitError
+from meshkit.words import one_line
 
 Task = TypeVar("Task")
 Work = Callable[[Any], Any]
@@ -201,7 +202,7 @@ class _Child(Generic[Task]):
 
 def _cause(code: int | None, log: str) -> str:
     """Why a child died without an answer, in one line."""
-    last = " ".join(log.rpartition("\n")[2].split())
+    last = one_line(log.rpartition("\n")[2])
     if code is not None and code < 0:
         try:
             name = signal.Signals(-code).name

@@ -17,6 +17,7 @@ from meshkit.pictures.lettering import (
     wrapped,
 )
 from meshkit.pictures.scale_marks import marks, written
+from meshkit.words import words_of
 
 Rectangle = tuple[int, int, int, int]
 """Left, top, right, bottom; the last two are the first pixels outside."""
@@ -184,7 +185,7 @@ class KindsLegend:
 def _title_width(title: str, letter: int) -> int:
     """What a title needs across: one line if it is short, else a line a word."""
     whole = width_of(printable(title), letter, True)
-    longest = max((width_of(word, letter, True) for word in printable(title).split()), default=0)
+    longest = max((width_of(word, letter, True) for word in words_of(printable(title))), default=0)
     return max(longest, min(whole, 12 * letter))
 
 

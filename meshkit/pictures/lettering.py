@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshkit.pictures.colours import Rgb
 from meshkit.pictures.picture import Pixels
+from meshkit.words import words_of
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
@@ -70,7 +71,7 @@ def shortened(text: str, size: int, most: int, bold: bool = False) -> str:
 def wrapped(text: str, size: int, most: int, bold: bool = False) -> list[str]:
     """The text in lines of at most `most` pixels, broken at spaces."""
     lines: list[str] = []
-    for word in text.split():
+    for word in words_of(text):
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and width_of(longer, size, bold) <= most:
             lines[-1] = longer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -20,6 +20,8 @@ from meshkit.store.sample_writing import SampleWriter
 
 Parts = dict[Path, tuple[Stored, Tensor]]
 
+_HISTORY: Final = "lines on how the mesh was read, which are no part of it: nothing is lost"
+
 
 def parts_of(mesh: Mesh, name: str, ledger: Ledger) -> tuple[Parts, dict[str, Any]]:
     """The tensors by their paths, and everything else but the report, as plain JSON.
@@ -31,7 +33,7 @@ def parts_of(mesh: Mesh, name: str, ledger: Ledger) -> tuple[Parts, dict[str, An
     flat, meta = view.parts_of(mesh)
     report = meta["info"].pop("report")
     if report:
-        ledger.dropped("info", "report", len(report), "a history, not the mesh", loss=False)
+        ledger.dropped("info", "report", len(report), _HISTORY, loss=False)
     parts = {path: (_stored(path, x, name), x) for path, x in flat.items()}
     try:
         return parts, to_plain(meta)

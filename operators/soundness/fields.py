@@ -8,27 +8,43 @@ import torch
 from tensordict import TensorDictBase
 from torch import Tensor
 
-from meshkit.fields import leaves
+from meshkit.fields import Path, leaves
 from meshkit.mesh import DATA, Mesh
 from meshkit.operators.soundness.finding import Finding, Severity, found, places
 
 
 def of_fields(mesh: Mesh) -> Iterator[Finding]:
     """NaN and infinite values, and codes beyond their vocabulary, one finding a field."""
-    homes: list[tuple[tuple[str, ...], TensorDictBase]] = [((d,), getattr(mesh, d)) for d in DATA]
+    for home, path, values in _fields(mesh):
+        where = "/".join((*home, *path))
+        yield from _numbers(where, values, has_rows=home != ("global_data",))
+        yield from _codes(mesh, home, path, values)
+
+
+def of_codes(mesh: Mesh) -> Iterator[Finding]:
+    """Codes beyond their vocabulary, one finding a field."""
+    for home, path, values in _fields(mesh):
+        yield from _codes(mesh, home, path, values)
+
+
+def _fields(mesh: Mesh) -> Iterator[tuple[Path, Path, Tensor]]:
+    """Each field of the mesh and of its regions: its home, its path there, its values."""
+    homes: list[tuple[Path, TensorDictBase]] = [((d,), getattr(mesh, d)) for d in DATA]
     for region in mesh.regions:
         if region.data is not None:
             homes.append((("regions", region.name, region.entity), region.data))
     for home, fields in homes:
         for path, values in leaves(fields):
-            where = "/".join((*home, *path))
-            words = mesh.info.field(*home, *path).vocabulary
-            yield from _numbers(where, values, has_rows=home != ("global_data",))
-            if words is not None and not values.is_floating_point() and not values.is_complex():
-                beyond = values.long() >= len(words)
-                what = f"{where}: codes beyond its {len(words)} texts"
-                rows = _rows(beyond, home != ("global_data",))
-                yield from found("code_out_of_range", "error", what, rows, "rows")
+            yield home, path, values
+
+
+def _codes(mesh: Mesh, home: Path, path: Path, values: Tensor) -> Iterator[Finding]:
+    words = mesh.info.field(*home, *path).vocabulary
+    if words is None or values.is_floating_point() or values.is_complex():
+        return
+    what = f"{'/'.join((*home, *path))}: codes beyond its {len(words)} texts"
+    rows = _rows(values.long() >= len(words), home != ("global_data",))
+    yield from found("code_out_of_range", "error", what, rows, "rows")
 
 
 def _numbers(where: str, values: Tensor, *, has_rows: bool) -> Iterator[Finding]:

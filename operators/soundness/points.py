@@ -6,23 +6,31 @@ from collections.abc import Iterator
 
 import torch
 
-from meshkit.fields import as_bits
+from meshkit.fields import as_bits, finite
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.vertex_sets import lexicographic, starts_of_runs
 from meshkit.operators.soundness.finding import Finding, found, places
 
 
-def of_points(mesh: Mesh) -> Iterator[Finding]:
-    """NaN, infinite and repeated coordinates."""
+def of_coordinates(mesh: Mesh) -> Iterator[Finding]:
+    """NaN and infinite coordinates."""
     points = mesh.points.detach()
+    if bool(finite(points).all()):
+        return
     wide = points.float() if points.dtype.itemsize < 4 else points
     nan, inf = torch.isnan(wide).any(1), torch.isinf(wide).any(1)
     yield from found("point_nan", "error", "NaN coordinates", places(nan), "points")
     yield from found("point_inf", "error", "infinite coordinates", places(inf), "points")
-    finite = places(~(nan | inf))
-    bits = list(as_bits(points.contiguous())[finite].long().unbind(1))
+
+
+def of_points(mesh: Mesh) -> Iterator[Finding]:
+    """NaN, infinite and repeated coordinates."""
+    yield from of_coordinates(mesh)
+    points = mesh.points.detach()
+    there = places(finite(points).all(1))
+    bits = list(as_bits(points.contiguous())[there].long().unbind(1))
     order = lexicographic(bits)
-    again = torch.sort(finite[order[~starts_of_runs(bits, order)]]).values
+    again = torch.sort(there[order[~starts_of_runs(bits, order)]]).values
     what = "coordinates of an earlier point"
     yield from found("duplicate_point", "warning", what, again, "points")
 

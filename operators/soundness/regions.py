@@ -22,10 +22,7 @@ def of_regions(mesh: Mesh, side_counts: Tensor | None) -> Iterator[Finding]:
             nothing is known of sides.
     """
     for region in mesh.regions:
-        name = f"region {region.name!r} of {region.entity}s"
-        outside = _outside(mesh, region, side_counts)
-        what = f"{name} names what is not there"
-        yield from found("region_out_of_range", "error", what, places(outside), "rows")
+        yield from of_range(mesh, region, side_counts)
         ids = region.ids.long()
         if region.entity == "edge":
             ids = torch.sort(ids, 1).values
@@ -35,8 +32,19 @@ def of_regions(mesh: Mesh, side_counts: Tensor | None) -> Iterator[Finding]:
         order = torch.argsort(which, stable=True)
         same = which[order][1:] == which[order][:-1]
         again = torch.sort(order[1:][same]).values
-        what = f"{name} names something twice"
+        what = f"{_named(region)} names something twice"
         yield from found("region_repeated", "warning", what, again, "rows")
+
+
+def of_range(mesh: Mesh, region: Region, side_counts: Tensor | None) -> Iterator[Finding]:
+    """Ids of one region that are out of range; `side_counts` as in `of_regions`."""
+    outside = _outside(mesh, region, side_counts)
+    what = f"{_named(region)} names what is not there"
+    yield from found("region_out_of_range", "error", what, places(outside), "rows")
+
+
+def _named(region: Region) -> str:
+    return f"region {region.name!r} of {region.entity}s"
 
 
 def _outside(mesh: Mesh, region: Region, side_counts: Tensor | None) -> Tensor:

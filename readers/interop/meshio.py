@@ -24,6 +24,7 @@ from meshkit.operators.soundness.structure import need_structure
 from meshkit.readers.accounting import lose_faces, lose_fields
 from meshkit.readers.filling import filled
 from meshkit.readers.interop.arrays import lose_region_parts, need_mesh, numpy_fields
+from meshkit.readers.vtk.arrays import stranger
 from meshkit.readers.vtk.cell_sizes import types_that_fit
 from meshkit.regions import Region
 from meshkit.report import Ledger
@@ -203,15 +204,15 @@ def _cells(blocks: Sequence[Any], n_points: int, ledger: Ledger, *, ours: bool) 
         if len(table):
             pairs[number, width] = None
         ids.append(table[:, :width].astype(np.int64).reshape(-1))
-    flat = np.concatenate([*ids, none])
+    flat, counts = np.concatenate([*ids, none]), np.concatenate([*sizes, none])
+    ends = np.concatenate([[0], np.cumsum(counts)])
     if len(flat) and (flat.min() < 0 or flat.max() >= n_points):
-        bad = flat.min() if flat.min() < 0 else flat.max()
-        raise MeshError(f"cells: point id {bad}; expected ids from 0 to {n_points - 1}")
+        cell, bad = stranger(flat, ends, n_points)
+        expected = f"ids from 0 to {n_points - 1}"
+        raise MeshError(f"cell {cell}: point id {bad}; expected {expected}")
     kinds = np.concatenate([*types, np.zeros(0, np.uint8)])
-    counts = np.concatenate([*sizes, none])
     if not ours:
         kinds = types_that_fit(kinds, counts, pairs, None, _wrong_size, ledger)
-    ends = np.concatenate([[0], np.cumsum(counts)])
     small = max(n_points, len(flat)) <= np.iinfo(np.int32).max
     dtype = np.int32 if small else np.int64
     return Cells(

@@ -15,7 +15,8 @@ from meshkit.readers.number_lines import (
     is_space,
     without_comments,
 )
-from meshkit.readers.texts import BLANKS, text_of
+from meshkit.readers.texts import text_of
+from meshkit.words import BLANKS
 
 Ints = NDArray[np.int64]
 

@@ -13,9 +13,9 @@ import torch
 from meshkit.mesh import Mesh
 from meshkit.readers.obj.lines import Ints
 from meshkit.readers.obj.states import KINDS, read_names
-from meshkit.readers.texts import BLANKS, words_of
 from meshkit.regions import Region
 from meshkit.report import Ledger
+from meshkit.words import BLANKS, words_of
 
 # Line ends, and lone surrogates, which no encoding has.
 UNWRITABLE: Final = re.compile("[\r\n\ud800-\udfff]|\\\\$")

@@ -12,9 +12,9 @@ import torch
 
 from meshkit.errors import ReadError
 from meshkit.readers.obj.lines import Ints, Lines
-from meshkit.readers.texts import words_of
 from meshkit.regions import Region
 from meshkit.report import Ledger
+from meshkit.words import words_of
 
 _STATE: Final = frozenset({"o", "g", "usemtl", "s", "mtllib"})
 

@@ -26,8 +26,8 @@ from meshkit.readers.obj.elements import (
 )
 from meshkit.readers.obj.lines import Ints
 from meshkit.readers.obj.state_changes import UNWRITABLE, Change, state_changes
-from meshkit.readers.texts import BLANKS
 from meshkit.report import Ledger
+from meshkit.words import BLANKS
 
 _ABLE: Final = {
     VERTEX: "p",

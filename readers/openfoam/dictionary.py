@@ -22,6 +22,7 @@ from meshkit.readers.openfoam.header import Encoding, Header, read_header
 from meshkit.readers.openfoam.lists import WIDTHS, read_list
 from meshkit.readers.openfoam.macros import copied, look_up, named
 from meshkit.readers.openfoam.scanner import Scanner, Token
+from meshkit.words import BLANKS
 
 _DEEPEST: Final = 64
 _ITEMS: Final = 2_000_000
@@ -257,7 +258,7 @@ class Parser:
         following = self.scanner.peek()
         text = ""
         if following == b"{" and name in _FORMULAS:
-            text = self.scanner.braced(f"#{name} {{").strip()
+            text = self.scanner.braced(f"#{name} {{").strip(BLANKS)
         elif following == b"{":
             self.scanner.advance(1)
             below = Dictionary(line)

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from meshkit.memory import need_room as need_memory
 from meshkit.readers.ascii_numbers import BadNumber, parsed
 from meshkit.readers.number_lines import word_starts
 from meshkit.readers.openfoam.header import Encoding
@@ -87,7 +88,13 @@ def _count(scanner: Scanner) -> int | None:
 
 
 def need_room(scanner: Scanner, count: int, each: int, what: str) -> None:
-    """Refuse a list of more rows than the rest of the file can hold, `each` bytes a row at least.
+    """Refuse a list of more rows than the rest of the file, or the memory, can hold.
+
+    Args:
+        scanner: stands before the rows.
+        count: how many rows.
+        each: bytes that a row takes in the file at least, and about as many in memory.
+        what: what messages call rows.
 
     Raises:
         ReadError: the message says how much is left.
@@ -97,6 +104,7 @@ def need_room(scanner: Scanner, count: int, each: int, what: str) -> None:
             f"is cut: {count} {what} need {count * each} bytes or more, {scanner.left} are left",
             expected="the whole list",
         )
+    need_memory(scanner.source.path, count * each, place=scanner.place())
 
 
 def _dtype(encoding: Encoding, kind: str) -> np.dtype[Any]:

@@ -9,6 +9,7 @@ from meshkit.readers.openfoam.dimensions import dims_of, exponents, in_other_uni
 from meshkit.readers.openfoam.entries import Dictionary, Dims, Item, Unread, is_list
 from meshkit.readers.openfoam.lists import Values
 from meshkit.report import Ledger
+from meshkit.words import BLANKS
 
 _SHORT: Final = 64
 """Lists of more rows than this do not belong into attributes; they stand as their count."""
@@ -44,7 +45,7 @@ def _plain(item: Item) -> Any:
     if isinstance(item, Dims):
         return unit(exponents(item.items)) or " ".join(map(str, item.items))
     if isinstance(item, Unread):
-        return f"{item.what} {item.text}".strip()
+        return f"{item.what} {item.text}".strip(BLANKS)
     if isinstance(item, Values):
         if item.count > _SHORT:
             return f"{item.count} {item.kind}s"

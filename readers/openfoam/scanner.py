@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
 from meshkit.readers.openfoam.files import Bytes
+from meshkit.words import BLANKS
 
 _WINDOW: Final = 1 << 16
 _LONGEST: Final = 1 << 20
@@ -226,7 +227,7 @@ class Scanner:
     def _macro(self) -> Token:
         self._at += 1
         if self._text.startswith(b"{", self._at):
-            return Token("macro", self.braced("${").strip())
+            return Token("macro", self.braced("${").strip(BLANKS))
         return Token("macro", self._word())
 
     def braced(self, what: str) -> str:

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from meshkit.errors import ReadError
-from meshkit.readers.texts import BLANKS, text_of, words_of
+from meshkit.readers.texts import text_of
+from meshkit.words import BLANKS, words_of
 
 TYPES: Final[dict[str, np.dtype[Any]]] = {
     name: np.dtype(code)

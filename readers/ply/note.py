@@ -26,8 +26,8 @@ from meshkit.mesh import Mesh
 from meshkit.readers.accounting import keep_all
 from meshkit.readers.ply.body import Column
 from meshkit.readers.ply.cells import ENDS, INDICES, Block, cells_of
-from meshkit.readers.texts import words_of
 from meshkit.report import Ledger
+from meshkit.words import words_of
 
 VERSION: Final = 1
 TYPE: Final = "meshkit_type"

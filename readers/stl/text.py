@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from meshkit.errors import ReadError
 from meshkit.readers.number_lines import is_number
 from meshkit.readers.stl.soup import FACET, HEADER, START, Soup
-from meshkit.readers.texts import BLANKS, text_of
+from meshkit.readers.texts import text_of
+from meshkit.words import BLANKS
 
 
 def counted_facets(head: bytes) -> int:

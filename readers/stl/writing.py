@@ -15,8 +15,8 @@ from meshkit.mesh import Mesh
 from meshkit.readers.accounting import lose_faces, lose_fields, lose_info
 from meshkit.readers.stl.soup import FACET, HEADER, disagreeing, merged, right_hand
 from meshkit.readers.stl.text import write_text
-from meshkit.readers.texts import BLANKS
 from meshkit.report import Ledger
+from meshkit.words import BLANKS
 
 _TRIANGLE: Final = cell_type("triangle").number
 
@@ -213,6 +213,8 @@ def _solids(mesh: Mesh, ledger: Ledger) -> list[tuple[str, NDArray[Any]]]:
         if not name or name != name.strip(BLANKS) or _UNWRITABLE.search(name):
             ledger.dropped("region", name, len(region), "no name that a solid can have")
             name = ""
+        elif region.kind is None:
+            ledger.converted("region", name, len(region), "of no kind, read as kind 'solid'")
         else:
             ledger.kept("region", name, len(region))
         known = {

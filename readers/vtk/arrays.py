@@ -171,17 +171,19 @@ def refuse_unsound(data: VtkData, path: Path) -> list[tuple[int, int]]:
     for number, size in kinds:
         row = CELL_TYPES.get(number)
         if row is None:
-            raise fail(f"unknown cell type {number}", "cells", "a type number of VTK 9.7")
+            place = f"cell {_first_of(data, number, size)}"
+            raise fail(f"unknown cell type {number}", place, "a type number of VTK 9.7")
         if row.size is not None and row.size != size:
-            raise fail(f"a {row.name} of {size} points", "cells", f"{row.size}")
-    ids = [] if data.checked else [("cells", data.connectivity)]
+            place = f"cell {_first_of(data, number, size)}"
+            raise fail(f"a {row.name} of {size} points", place, f"{row.size}")
+    ids = [] if data.checked else [("cell {}", data.connectivity, data.offsets)]
     if data.polyhedra is not None:
-        ids.append(("faces of polyhedra", data.polyhedra[2]))
-    for place, used in ids:
+        ids.append(("face {} of the polyhedra", data.polyhedra[2], data.polyhedra[1]))
+    for place, used, ends in ids:
         # As unsigned numbers, negative ids are beyond all others: one pass.
         if len(used) and used.view(f"u{used.itemsize}").max() >= n_points:
-            bad = int(used.min()) if used.min() < 0 else int(used.max())
-            raise fail(f"point id {bad}", place, f"ids from 0 to {n_points - 1}")
+            at, bad = stranger(used, ends, n_points)
+            raise fail(f"point id {bad}", place.format(at), f"ids from 0 to {n_points - 1}")
     solid = any(number == POLYHEDRON for number, _ in kinds)
     wanted = int(np.count_nonzero(data.types == POLYHEDRON)) if solid else 0
     found = 0 if data.polyhedra is None else len(data.polyhedra[0]) - 1
@@ -195,6 +197,17 @@ def refuse_unsound(data: VtkData, path: Path) -> list[tuple[int, int]]:
             if len(array.values) != rows:
                 raise fail(f"{len(array.values)} rows", f"{home} array {name!r}", f"{rows}")
     return kinds
+
+
+def _first_of(data: VtkData, number: int, size: int) -> int:
+    """The first cell of a type and a number of points."""
+    return int(np.argmax((data.types == number) & (np.diff(data.offsets) == size)))
+
+
+def stranger(ids: NDArray[Any], offsets: NDArray[Any], n: int) -> tuple[int, int]:
+    """The first id that is not from 0 to n - 1, behind the number of the row that has it."""
+    at = int(np.argmax((ids < 0) | (ids >= n)))
+    return int(np.searchsorted(offsets, at, side="right")) - 1, int(ids[at])
 
 
 def descent(offsets: NDArray[Any]) -> int:

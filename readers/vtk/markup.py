@@ -24,6 +24,7 @@ import numpy as np
 
 from meshkit.errors import ReadError
 from meshkit.readers.vtk.content import WINDOW, Content
+from meshkit.words import words_of
 
 _LONG: Final = 1 << 14
 _MOST_ELEMENTS: Final = 500_000
@@ -31,7 +32,7 @@ _MOST_DEPTH: Final = 100
 _APPENDED: Final = b"<AppendedData"
 _BLANKS: Final = b" \t\r\n"
 _KEY: Final = "InformationKey"
-_WHOLE: Final = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
+_WHOLE: Final = re.compile(r"\s*[+-]?[0-9]{1,18}\s*", re.ASCII)
 _TAG: Final = re.compile(rb"""<[^<>"']*(?:"[^"<]*"[^<>"']*|'[^'<]*'[^<>"']*)*>""")
 
 
@@ -189,7 +190,7 @@ class Markup:
             ReadError: it is missing or something else.
         """
         text = element.attributes.get(name, "")
-        words = text.split()
+        words = words_of(text)
         if len(words) != 6 or not all(_WHOLE.fullmatch(word) for word in words):
             raise self.error(
                 f"{name} of <{element.tag}> is {text[:60]!r}",

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from meshkit.words import one_line
+
 # vtk reports through one window for the whole process.
 _WINDOW: Final = threading.RLock()
 _ERROR: Final = re.compile(
@@ -31,4 +33,4 @@ def vtk_messages() -> Iterator[list[str]]:
         finally:
             vtkOutputWindow.SetInstance(before)
             vtkLogger.SetStderrVerbosity(verbosity)
-            messages += [" ".join(said.split()) for said in _ERROR.findall(window.GetOutput())]
+            messages += [one_line(said) for said in _ERROR.findall(window.GetOutput())]

@@ -22,6 +22,7 @@ from meshkit.readers.vtk.xml_arrays import Sections
 from meshkit.readers.vtk.xml_lattices import LATTICES, lattice_in
 from meshkit.readers.vtk.xml_pieces import is_empty, piece_of
 from meshkit.report import Ledger
+from meshkit.words import words_of
 
 
 def read_mesh(path: Path, kind: str, ledger: Ledger) -> Mesh:
@@ -85,7 +86,7 @@ def _last_time(file: Sections, grid: Element) -> float | None:
     if said is None:
         return None
     try:
-        times = [float(word) for word in said.split()]
+        times = [float(word) for word in words_of(said)]
     except ValueError:
         raise file.fail(f"TimeValues are {said[:60]!r}", expected="numbers") from None
     if len(times) > 1:

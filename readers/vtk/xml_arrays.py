@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
-from meshkit.readers.texts import BLANKS
 from meshkit.readers.vtk import VtkArray
-from meshkit.readers.vtk.arrays import ATTRIBUTE_WIDTHS, ATTRIBUTES, descent
+from meshkit.readers.vtk.arrays import ATTRIBUTE_WIDTHS, ATTRIBUTES, descent, stranger
 from meshkit.readers.vtk.markup import Element, Markup
 from meshkit.readers.vtk.payload import Payload
 from meshkit.report import Ledger
+from meshkit.words import BLANKS
 
 Numbers = NDArray[Any]
 
@@ -197,18 +197,26 @@ class Sections:
         narrow = element.attributes.get("type") == "Int32" or not self.wide
         return np.dtype(np.int32 if narrow and top <= np.iinfo(np.int32).max else np.int64)
 
-    def point_ids(self, element: Element, count: int, place: str) -> Numbers:
+    def point_ids(self, element: Element, starts: Numbers, place: str, row: str) -> Numbers:
         """Ids of the piece's points.
+
+        Args:
+            element: the ids.
+            starts: where the rows of ids start, and the last ends.
+            place: what messages call the ids.
+            row: what messages call a row.
 
         Raises:
             ReadError: the piece has no such point.
         """
-        n = self.n_points
+        n, count = self.n_points, int(starts[-1])
         out = np.empty(count, self.ids_dtype(element, n))
         low, high = self.payload.whole_numbers(element, place, out)
         if count and (low < 0 or high >= n):
-            bad = low if low < 0 else high
-            raise self.fail(f"point id {bad}", place, f"ids from 0 to {n - 1}")
+            wide = np.empty(count, np.int64)  # those that do not fit into int32 are among them
+            self.payload.whole_numbers(element, place, wide)
+            at, bad = stranger(wide, starts, n)
+            raise self.fail(f"point id {bad} in {row} {at}", place, f"ids from 0 to {n - 1}")
         return out
 
     def starts(self, offsets: Element, values: Element, n: int, place: str, of: str) -> Numbers:

@@ -10,12 +10,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from meshkit.readers.lattice import lattice_counts
+from meshkit.readers.lattice import lattice_counts, need_lattice_room
 from meshkit.readers.vtk import VtkArray, VtkData
 from meshkit.readers.vtk.markup import Element
 from meshkit.readers.vtk.objects import count_hidden, image_of, rectilinear_of, structured_of
 from meshkit.readers.vtk.xml_arrays import Sections
 from meshkit.readers.vtk.xml_pieces import expect_sections, points_of
+from meshkit.words import words_of
 
 Numbers = NDArray[Any]
 Extent = tuple[int, ...]
@@ -69,6 +70,7 @@ def lattice_in(file: Sections, kind: str, grid: Element, pieces: list[Element]) 
             f"a lattice of {n_points} points without any data",
             expected=f"{_MOST_IMPLICIT} points at most",
         )
+    need_lattice_room(file.markup.path, _dims(whole))
     parts = []
     for number, (piece, extent) in enumerate(zip(pieces, extents, strict=True)):
         expect_sections(file, piece, LATTICES[kind])
@@ -220,7 +222,7 @@ def _image(file: Sections, grid: Element, part: _Part) -> VtkData:
 
 def _numbers(file: Sections, grid: Element, name: str, said: str, n: int) -> list[float]:
     try:
-        found = [float(word) for word in said.split()]
+        found = [float(word) for word in words_of(said)]
     except ValueError:
         found = []
     if len(found) != n or not all(map(math.isfinite, found)):

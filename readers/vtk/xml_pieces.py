@@ -106,7 +106,7 @@ def _rows(
         return np.zeros(1, np.int64), np.zeros(0, np.int64)
     place, of = (f"array {name!r} of {where}" for name in ("offsets", "connectivity"))
     starts = file.starts(offsets, ids, n, place, of)
-    return starts, file.point_ids(ids, int(starts[-1]), of)
+    return starts, file.point_ids(ids, starts, of, "cell")
 
 
 def _cells(file: Sections, piece: Element, points: Numbers, where: str) -> VtkData:

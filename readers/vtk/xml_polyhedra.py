@@ -74,7 +74,7 @@ def _new_faces(file: Sections, arrays: dict[str, Element], types: Numbers, where
         bad = low if low < 0 else high
         place = places["polyhedron_to_faces"]
         raise file.fail(f"face {bad}", place, f"faces from 0 to {n - 1}")
-    connectivity = file.point_ids(points, int(offsets[-1]), places["face_connectivity"])
+    connectivity = file.point_ids(points, offsets, places["face_connectivity"], "face")
     return of_cell, used, offsets, connectivity
 
 

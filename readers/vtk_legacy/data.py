@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from meshkit.celltypes import POLYHEDRON
 from meshkit.errors import ReadError
 from meshkit.info import Grid
-from meshkit.readers.lattice import lattice_cells, lattice_counts
+from meshkit.readers.lattice import lattice_cells, lattice_counts, need_lattice_room
 from meshkit.readers.ragged_rows import without_counts
 from meshkit.readers.vtk import MARKER, VtkArray, VtkData
 from meshkit.readers.vtk.note import DEGREES
@@ -229,6 +229,7 @@ class _Assembly:
                 f"DIMENSIONS say {n_points} points and no array has that many",
                 expected=f"at most {_UNCONFIRMED} points without data",
             )
+        need_lattice_room(self.path, found.dims)
         grid = Grid(found.dims)
         if found.kind == "structured_grid":
             points = self._points()

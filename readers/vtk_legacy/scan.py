@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
+from meshkit.memory import need_room
 from meshkit.readers.ascii_numbers import BadNumber, parsed, words_end
 from meshkit.readers.texts import text_of
 from meshkit.readers.vtk_legacy.words import DTYPES, OTHER_TYPES, decoded
@@ -157,6 +158,7 @@ class Scanner:
     def numbers(self, dtype: np.dtype[Any], total: int, what: str) -> NDArray[Any]:
         """Flat numbers in native byte order; `dtype` is the one of binary files."""
         native = dtype.newbyteorder("=")
+        need_room(self.path, min(total, len(self.data)) * native.itemsize, place=what)
         if self.binary:
             start = self._binary_start(total * dtype.itemsize, f"{total} numbers of {what}")
             found = np.frombuffer(self.data, dtype, total, start)

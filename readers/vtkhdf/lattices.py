@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from meshkit.readers.lattice import lattice_counts
+from meshkit.readers.lattice import lattice_counts, need_lattice_room
 from meshkit.readers.vtk import VtkData
 from meshkit.readers.vtk.objects import image_of, rectilinear_of, structured_of
 from meshkit.readers.vtkhdf.hdf5 import Group
@@ -107,6 +107,7 @@ def _lattice(key: tuple[Any, ...], data: VtkData) -> Parts:
 def _need_plausible(group: Group, dims: Sequence[int]) -> None:
     """Refuse a huge lattice that no array confirms: no more than its size stands in the file."""
     n_points, n_cells = lattice_counts(dims) if min(dims) > 0 else (0, 0)
+    need_lattice_room(group.path, dims)
     if n_points <= _MOST_IMPLICIT:
         return
     for name, rows in (("PointData", n_points), ("CellData", n_cells)):

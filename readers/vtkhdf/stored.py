@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meshkit.errors import ReadError
+from meshkit.memory import need_room
 from meshkit.readers.vtkhdf.filters import Filter, unpacked
 from meshkit.readers.vtkhdf.heaps import REFERENCE, Heaps, texts_of
+from meshkit.words import one_line
 
 Numbers = NDArray[Any]
 
@@ -49,7 +51,7 @@ def told(path: Path, place: str | None) -> Iterator[None]:
     try:
         yield
     except _RAISED as why:
-        said = " ".join(str(why).replace("synchronously ", "").split()).strip("'\" ")
+        said = one_line(str(why).replace("synchronously ", "")).strip("'\" ")
         raise ReadError(
             path, f"HDF5 cannot read it: {said[:300] or type(why).__name__}", place=place
         ) from None
@@ -258,6 +260,7 @@ class Stored(Placed):
             packed = bool(self._filters)
         if wanted > self.size * (_RATIO if packed else 1):
             raise self.error(f"declares {wanted} bytes in a file of {self.size}")
+        need_room(self.path, wanted, place=self.place)
         for offset, size in self._stretches(start, count):
             if offset is None or size <= 0:
                 raise self.error("was never written in full")

@@ -18,9 +18,13 @@ import torch
 
 from meshkit.cli import main
 from meshkit.cli.receipts import NAME
+from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
+from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
+from meshkit.regions import Region
+from meshkit.series import MeshSeries
 from tests.cli.conftest import small
 
 Capture = pytest.CaptureFixture[str]
@@ -165,8 +169,61 @@ def test_points_that_are_no_numbers_are_kept_and_named(here: Path, capsys: Captu
     points[1, 2], points[3] = float("nan"), float("inf")
     write(make_mesh(points, [[0, 1, 2, 3]]), "a.npz")
     assert main(["convert", "a.npz", "b.npz"]) == 0
-    assert "2 points have coordinates that are NaN or infinite" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "  error      point_nan: NaN coordinates (1 points: 1)\n" in said
+    assert "  error      point_inf: infinite coordinates (1 points: 3)\n" in said
     assert torch.equal(read("b.npz").points.isnan(), points.isnan())
+
+
+def unsound() -> Mesh:
+    """A polyhedron with a face of two points, and texts and regions of what is not there."""
+    solid = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2], [0, 1]]
+    mesh = make_mesh(torch.eye(4, 3), polyhedra=[solid])
+    key: tuple[str, ...] = ("cell_data", "material")
+    known = {key: FieldInfo(vocabulary=("steel",))}
+    return mesh.with_data(cell={"material": torch.tensor([3])}).replace(
+        info=MeshInfo(fields=known),
+        regions=[Region("far", "cell", [7]), Region("off", "point", [9])],
+    )
+
+
+def test_what_is_wrong_with_a_mesh_is_told_each_time(here: Path, capsys: Capture) -> None:
+    """What `info` says of it, as far as it comes cheaply; also when the case is skipped."""
+    write(unsound(), "a.npz")
+    wanted = {
+        "open_polyhedron": "an edge that is not on exactly two faces (1 cells: 0)",
+        "code_out_of_range": "cell_data/material: codes beyond its 1 texts (1 rows: 0)",
+        "region_out_of_range": "region 'far' of cells names what is not there (1 rows: 0)",
+    }
+    lines = [f"  error      {code}: {said}\n" for code, said in wanted.items()]
+    lines.append(lines[-1].replace("'far' of cells", "'off' of points"))
+    assert main(["convert", "a.npz", "b.npz"]) == 0
+    said = capsys.readouterr().out
+    assert all(line in said for line in lines)
+    assert main(["convert", "a.npz", "b.npz"]) == 0
+    said = capsys.readouterr().out
+    assert "1 skipped" in said
+    assert all(line.replace("error      ", "error      a.npz: ") in said for line in lines)
+    (row,) = answer(capsys, "a.npz", "b.npz")[1]["cases"]
+    assert (row["status"], [f["code"] for f in row["findings"]]) == (
+        "skipped",
+        [*wanted, "region_out_of_range"],
+    )
+    assert main(["info", "a.npz", "--json"]) == 0
+    theirs = json.loads(capsys.readouterr().out)["findings"]
+    assert [f for f in theirs if f["code"] in wanted] == row["findings"]
+
+
+def test_of_a_series_the_worst_time_is_told(here: Path, capsys: Capture) -> None:
+    meshes = []
+    for k in range(3):
+        points = torch.eye(4, 3)
+        points[: 2 * k % 3] = float("nan")  # none, two, one
+        meshes.append(make_mesh(points, [[0, 1, 2, 3]], info=MeshInfo(time=float(k))))
+    write(MeshSeries.of(meshes), "a.zarr")
+    _, found = answer(capsys, "a.zarr", "b.zarr")
+    (finding,) = found["cases"][0]["findings"]
+    assert (finding["code"], finding["count"]) == ("point_nan", 2)
 
 
 def test_a_rerun_skips_what_is_done_and_unchanged(here: Path, capsys: Capture) -> None:

@@ -35,8 +35,12 @@ def test_a_face_whose_owner_stays_outside_turns_round() -> None:
     assert (lower.faces.owner == 0).all() and (lower.faces.neighbour == -1).all()
     flip = lower.region("zone").flip
     assert flip is not None and flip.tolist() == [True, True]
+    for part, gone in ((upper, 3), (lower, 3)):
+        (line,) = part.info.report
+        assert (line.outcome, line.what, line.count, line.loss) == ("dropped", "faces", gone, False)
+        assert line.reason == "of cells that were not selected"
     both = mesh.select([1, 0])
-    assert both.faces is not None
+    assert both.faces is not None and not both.info.report.entries
     assert both.faces.owner.tolist() == [1, 1, 1, 1, 0, 0, 0]
     assert both.faces.neighbour.tolist() == [0, -1, -1, -1, -1, -1, -1]
     assert both.face_data["phi"].tolist() == phi.tolist()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from torch import Tensor
 
 from meshkit import operators as ops
@@ -20,6 +20,7 @@ from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators.check import Finding
+from meshkit.operators.soundness.arrays import of_arrays
 from meshkit.regions import Region
 from tests import meshes
 from tests.operators.cells_for_tests import HIGH_ORDER, linear_cells, nodes_of, one_cell
@@ -277,3 +278,18 @@ def test_operators_answer_or_refuse_in_one_line(mesh: Mesh) -> None:
         except MeshError as why:
             refusals.append(str(why))
     assert all(text and "\n" not in text for text in refusals)
+
+
+CHEAP = {
+    *("point_nan", "point_inf", "offsets_not_ascending", "unknown_type", "wrong_size", "no_faces"),
+    *("polyhedra_count", "id_out_of_range", "open_polyhedron", "polyhedron_orientation"),
+    *("polyhedron_points", "code_out_of_range", "region_out_of_range"),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(meshes.random_meshes())
+def test_what_comes_cheaply_is_what_check_says(mesh: Mesh) -> None:
+    """Of sides alone less is known: how many a cell has takes its faces."""
+    mesh = mesh.replace(regions=[r for r in mesh.regions if r.entity != "side"])
+    assert of_arrays(mesh) == [f for f in ops.check(mesh) if f.code in CHEAP]

@@ -585,3 +585,20 @@ def test_a_header_of_very_many_properties(tmp_path: Path) -> None:
     (tmp_path / "a.ply").write_text(text)
     with pytest.raises(ReadError, match="fewer than it needs"):
         read(tmp_path / "a.ply")
+
+
+def test_codes_that_mean_nothing_come_back_and_are_counted(tmp_path: Path) -> None:
+    """A PLY has no checksum: a damaged code is a code, and the report says that it has no text."""
+    key: tuple[str, ...] = ("cell_data", "material")
+    known = {key: FieldInfo(vocabulary=("steel", "air"))}
+    mesh = square_quads(2).with_data(cell={"material": torch.tensor([1, 7, 1, 0])})
+    mesh = mesh.replace(info=MeshInfo(fields=known))
+    write(mesh, tmp_path / "it.ply")
+    back = read(tmp_path / "it.ply")
+    assert differences(mesh, back) == []
+    (line,) = (e for e in back.info.report if e.what == "codes")
+    said = "cell_data/material: codes beyond its 2 texts (1 rows: 1)"
+    assert (line.outcome, line.name, line.count, line.reason) == ("kept", "out of range", 1, said)
+    whole = mesh.with_data(cell={"material": torch.tensor([1, -1, 1, 0])})
+    write(whole, tmp_path / "it.ply")
+    assert "codes" not in {e.what for e in read(tmp_path / "it.ply").info.report}

@@ -256,6 +256,14 @@ def test_solids_come_back(tmp_path: Path) -> None:
     assert differences(mesh, read(tmp_path / "it.stl"), id_dtypes=False) == []
 
 
+def test_a_region_of_no_kind_comes_back_as_a_solid_and_is_counted(tmp_path: Path) -> None:
+    mesh = again(cube_surface(1), tmp_path)
+    mesh = mesh.replace(regions=[Region("all", "cell", torch.arange(12))])
+    (line,) = (e for e in write(mesh, tmp_path / "it.stl") if e.what == "region")
+    assert str(line) == "converted region all (12): of no kind, read as kind 'solid'"
+    assert read(tmp_path / "it.stl").region("all").kind == "solid"
+
+
 def test_attribute_header_and_normals_come_back(tmp_path: Path) -> None:
     mesh = again(cube_surface(1).to(dtype=torch.float32), tmp_path)
     mesh = mesh.with_data(

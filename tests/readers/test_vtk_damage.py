@@ -51,15 +51,15 @@ def refused(path: Path, content: str | bytes, says: str) -> None:
         ({"n_cells": 2}, r"array 'offsets' of Cells in piece 0: holds 1 values; expected 2"),
         ({"n_cells": 0}, r"array 'offsets' of Cells in piece 0: holds 1 values; expected 0"),
         ({"ids": "0 1"}, r"array 'connectivity' of Cells in piece 0: holds 2 values; expected 3"),
-        ({"ids": "0 1 3"}, r"point id 3; expected ids from 0 to 2"),
-        ({"ids": "0 -1 2"}, r"point id -1; expected ids from 0 to 2"),
+        ({"ids": "0 1 3"}, r"point id 3 in cell 0; expected ids from 0 to 2"),
+        ({"ids": "0 -1 2"}, r"point id -1 in cell 0; expected ids from 0 to 2"),
         ({"ids": "0 1 x"}, r"'connectivity' of Cells in piece 0: word 2 is 'x'; expected a num"),
         ({"ends": "4611686018427387904"}, r"expected 4611686018427387904, where its offsets end"),
         ({"ends": "-3"}, r"array 'offsets' of Cells in piece 0: descend at 0: 0 to -3"),
         ({"ends": "3.5"}, r"array 'offsets' of Cells in piece 0: word 0 is '3.5'"),
         ({"types": "300"}, r"array 'types' of Cells in piece 0: word 0 is '300'"),
         ({"types": "42"}, r"array 'types' of Cells in piece 0: holds polyhedra whose faces are"),
-        ({"types": "10"}, r"a tetra of 3 points; expected 4"),
+        ({"types": "10"}, r"cell \d: a tetra of 3 points; expected 4"),
         ({"types": "99"}, r"unknown cell type 99"),
         ({"point_data": array_tag("a", "1 2")}, r"array 'a' of PointData in piece 0: holds 2 val"),
         ({"point_data": array_tag("a", "1 2 3 4")}, r"holds 4 values; expected 3"),
@@ -80,7 +80,7 @@ def test_counts(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
 
 def test_an_id_beyond_its_own_piece_is_no_point_of_the_next(tmp_path: Path) -> None:
     pieces = [triangle_piece(ids="0 1 3"), triangle_piece()]
-    says = r"'connectivity' of Cells in piece 0: point id 3; expected ids from 0 to 2"
+    says = r"'connectivity' of Cells in piece 0: point id 3 in cell 0; expected ids from 0 to 2"
     refused(tmp_path / "a.vtu", grid_text(pieces), says)
 
 

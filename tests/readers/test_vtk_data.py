@@ -226,10 +226,10 @@ def test_a_missing_array_of_ours_is_refused() -> None:
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
-        ("connectivity", np.array([0, 1, 2, 9]), "cells: point id 9; expected ids from 0 to 3"),
+        ("connectivity", np.array([0, 1, 2, 9]), "cell 0: point id 9; expected ids from 0 to 3"),
         ("connectivity", np.array([0, 1, 2, -1]), "point id -1"),
         ("types", np.array([99], np.uint8), "unknown cell type 99"),
-        ("types", np.array([12], np.uint8), "a hexahedron of 4 points; expected 8"),
+        ("types", np.array([12], np.uint8), "cell 0: a hexahedron of 4 points; expected 8"),
         ("types", np.array([42], np.uint8), "0 polyhedra have faces; expected 1"),
         ("offsets", np.array([0, 3]), "offsets do not span"),
         ("offsets", np.array([0, 2, 4]), "2 cells have offsets; expected 1"),

@@ -217,7 +217,9 @@ def test_an_id_beyond_its_own_piece_is_no_point_of_the_next(tmp_path: Path) -> N
     data = plain(cube_hexes())
     data.connectivity = data.connectivity + 1
     saved(to_unstructured(data), tmp_path / "a_0.vtu")
-    with pytest.raises(ReadError, match=r"a_0\.vtu: .*point id 8; expected ids from 0 to 7"):
+    with pytest.raises(
+        ReadError, match=r"a_0\.vtu: .*point id 8 in cell \d; expected ids from 0 to 7"
+    ):
         read(file)
 
 

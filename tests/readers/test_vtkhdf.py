@@ -820,7 +820,7 @@ def test_content_decides(tmp_path: Path) -> None:
         (replaced("Types", np.zeros(2, "u1")), "/VTKHDF/Types: holds 2 rows"),
         (replaced("Types", np.full(3, 300)), "/VTKHDF/Types: says 300 to 300; expected cell types"),
         (replaced("Types", np.full(3, 42, "u1")), "0 polyhedra have faces; expected 3"),
-        (replaced("Types", np.full(3, 12, "u1")), "a hexahedron of 4 points; expected 8"),
+        (replaced("Types", np.full(3, 12, "u1")), "cell 0: a hexahedron of 4 points; expected 8"),
         (replaced("Offsets", np.array([0, 4, 8, 13])), "offsets do not span"),
         (replaced("Offsets", np.array([0, 9, 8, 12])), "offsets descend at 1"),
         (replaced("Offsets", np.array([0, 4, 8])), "/VTKHDF/Offsets: holds 3 rows"),

@@ -1,13 +1,19 @@
 """White space of Unicode belongs to names and texts; only that of ASCII parts them."""
 
 from pathlib import Path
+from unicodedata import category
 
 import numpy as np
 import pytest
 import torch
 
+from meshkit.cli.lines import named
+from meshkit.errors import ReadError
 from meshkit.info import FieldInfo, MeshInfo
 from meshkit.mesh import Mesh
+from meshkit.pictures.lettering import width_of, wrapped
+from meshkit.readers.openfoam.dictionary import read_dictionary
+from meshkit.readers.openfoam.plain_settings import plain as plain_settings
 from meshkit.readers.reading import read
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.xml import read_data, write_data
@@ -15,6 +21,7 @@ from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.report import Ledger
 from tests.meshes import differences, one_of_each, square_triangles
+from tests.readers.openfoam.case_writer import dictionary
 from tests.readers.vtk_saving import plain
 
 PARTING = " \t\n\r\v\f"
@@ -97,3 +104,26 @@ def test_units_everywhere(text: str, tmp_path: Path) -> None:
     for suffix in (".vtu", ".vtk", ".vtkhdf"):
         write(mesh, file := tmp_path / f"a{suffix}")
         assert read(file).info.field("point_data", "p").unit == text
+
+
+@AROUND
+def test_names_of_macros(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "system" / "it"
+    dictionary(path, f"{text} 5; b ${{{text}}}; c ${{ {text} }}; d ${text};\n")
+    said = plain_settings(read_dictionary(path, tmp_path)[1])
+    assert said == {text: 5, "b": 5, "c": 5, "d": 5}
+
+
+@AROUND
+def test_paths_and_names_in_messages(text: str, tmp_path: Path) -> None:
+    error = ReadError(tmp_path / text, f"no\nfield {text!r}", place=text, hint=f"\tsee  {text}")
+    assert str(error) == f"{tmp_path}/{text}: {text}: no field {text!r}; see {text}"
+    file = str(tmp_path / text)
+    assert named(file, str(ReadError(file, "is empty"))) == f"{file}: is empty"
+
+
+@pytest.mark.parametrize("space", [c for c in SPACES if category(c) == "Zs"], ids=ascii)
+def test_titles_of_legends_break_at_blanks_alone(space: str) -> None:
+    assert wrapped(f"a{space}b c\td", 12, 1000) == [f"a{space}b c d"]
+    words = wrapped(f"mmmm{space}mmmm mmmm", 12, width_of(f"mmmm{space}mmmm", 12))
+    assert words == [f"mmmm{space}mmmm", "mmmm"]

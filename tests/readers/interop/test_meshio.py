@@ -186,7 +186,7 @@ def test_sets_that_are_none_are_dropped_and_counted() -> None:
 @pytest.mark.parametrize(
     ("cells", "problem"),
     [
-        ([("triangle", [[0, 1, 9]])], r"point id 9; expected ids from 0 to 2"),
+        ([("triangle", [[0, 1, 9]])], r"cell 0: point id 9; expected ids from 0 to 2"),
         ([("triangle", [[0, 1, -1]])], r"point id -1"),
         ([("triangle", [[0.0, 1.0, 2.0]])], r"expected ids \[n, k\]"),
     ],
