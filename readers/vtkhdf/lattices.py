@@ -107,8 +107,8 @@ def _lattice(key: tuple[Any, ...], data: VtkData) -> Parts:
 def _need_plausible(group: Group, dims: Sequence[int]) -> None:
     """Refuse a huge lattice that no array confirms: no more than its size stands in the file."""
     n_points, n_cells = lattice_counts(dims) if min(dims) > 0 else (0, 0)
-    need_lattice_room(group.path, dims)
     if n_points <= _MOST_IMPLICIT:
+        need_lattice_room(group.path, dims)
         return
     for name, rows in (("PointData", n_points), ("CellData", n_cells)):
         inner = group.group(name)
@@ -116,6 +116,7 @@ def _need_plausible(group: Group, dims: Sequence[int]) -> None:
             found = inner.member(array) if inner is not None else None
             if isinstance(found, Stored) and math.prod(found.shape) >= rows:
                 found.need_data(0, len(found))
+                need_lattice_room(group.path, dims)
                 return
     raise group.error(
         f"declares {n_points} points and no array of them",

@@ -372,7 +372,7 @@ def test_folders_are_made_and_the_record_is_as_documented(case: Path) -> None:
     assert sorted(p.name for p in Path("not/there").iterdir()) == [NAME, "b.npz"]
     (line,) = Path("not/there", NAME).read_text().splitlines()
     said = json.loads(line)
-    assert list(said) == ["output", "options", "sources", "outputs"]
+    assert list(said) == ["output", "options", "sources", "outputs", "findings"]
     assert said["output"] == "b.npz"
     (source,), (output,) = said["sources"], said["outputs"]
     assert source["path"] == "../../a.npz" and len(source["blake2b"]) == 32
