@@ -15,7 +15,7 @@ from numcodecs import lz4
 
 from meshkit.errors import ReadError
 from meshkit.readers.reading import read
-from meshkit.readers.vtk import VtkArray, VtkData, content, markup, payload
+from meshkit.readers.vtk import VtkArray, VtkData, content, markup, payload, written_words
 from meshkit.readers.vtk.content import Content
 from meshkit.readers.vtk.markup import opened
 from meshkit.readers.vtk.objects import from_vtk, to_poly, to_unstructured
@@ -176,8 +176,8 @@ def test_windows_end_anywhere(
     files = in_ways(unstructured(True), tmp_path / "a.vtu", mode, compressor, sizes)
     for size, file in zip(itertools.cycle((40, 64, 1000)), files, strict=False):
         monkeypatch.setattr(payload, "_STEP", size)
-        monkeypatch.setattr(payload, "_TEXT_WINDOW", size)
-        monkeypatch.setattr(payload, "_CACHED", size // 8)
+        monkeypatch.setattr(written_words, "_TEXT_WINDOW", size)
+        monkeypatch.setattr(written_words, "_CACHED", size // 8)
         monkeypatch.setattr(content, "WINDOW", size)
         monkeypatch.setattr(markup, "WINDOW", size)
         monkeypatch.setattr(markup, "_LONG", size // 4)
