@@ -96,3 +96,24 @@ def sort_bucket(words: Array, begin: Any, end: Any) -> None:
                 j -= gap
             words[j] = held
         gap //= 3
+
+
+@kernel
+def count_blocks(
+    flat: Array, k: int, begin: int, end: int, size: int, turn: int, seen: Array
+) -> Any:
+    """In how many blocks of `size` ids the lowest ids of the rows begin to end are.
+
+    Args:
+        flat: the rows, k ids each.
+        seen: uint8 [blocks]: the last turn in which each was seen, below `turn`.
+    """
+    found = 0
+    for row in range(begin, end):
+        low = NONE
+        for i in range(np.uint64(row * k), np.uint64(row * k + k)):
+            low = min(low, np.uint32(flat[i]))
+        block = np.uint64(low // size)
+        found += seen[block] != turn
+        seen[block] = turn
+    return found

@@ -19,9 +19,9 @@ _1, _ONE = np.uint64(1), np.uint32(1)
 @kernel
 def all_of_size(offsets: Array, size: int) -> bool:
     """Whether all rows have this size."""
-    wrong = np.int64(0)
-    for row in range(len(offsets) - 1):
-        wrong |= (offsets[row + 1] - offsets[row]) ^ size
+    wrong, starts, ends = np.int64(0), offsets[:-1], offsets[1:]
+    for row in range(len(starts)):
+        wrong |= (ends[row] - starts[row]) ^ size
     return bool(wrong == 0)
 
 

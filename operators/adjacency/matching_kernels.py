@@ -337,6 +337,25 @@ def settle(
             i += _1
 
 
+@cache
+def count_pairs(n_sides: int) -> Kernel[[Array], tuple[int, int, int]]:
+    """`(partner)`: how many pairs there are, sides in crowds, and sides that met one of their own
+    cell, where each cell has `n_sides` sides. Of a sound mesh that is all that `finish` tells."""
+    each = np.uint32(n_sides)
+
+    @kernel
+    def _count_pairs(partner: Array) -> tuple[int, int, int]:
+        pairs, crowd, own = np.uint32(0), np.uint32(0), np.uint32(0)
+        for side in range(len(partner)):
+            other = partner[side]
+            pairs += np.uint32(other > np.int32(side))
+            crowd += np.uint32(other < np.int32(-1))
+            own += np.uint32(np.uint32(other) // each == np.uint32(side) // each)
+        return int(pairs), int(crowd), int(own)
+
+    return _count_pairs
+
+
 @kernel
 def finish(n_sides: int, of_cell: Array, partner: Array) -> tuple[int, int]:
     """Part the sides of one cell that met; how many pairs are left, and sides in crowds.

@@ -16,6 +16,7 @@ from meshkit.celltypes import Template, cell_type
 from meshkit.operators.adjacency import alike_kernels as alike, matching_kernels as compiled
 from meshkit.operators.adjacency.bucket_kernels import (
     FEW,
+    count_blocks,
     count_lows_of_rings,
     longest_row,
     sort_crowded,
@@ -97,11 +98,15 @@ def side_dtype(n: int) -> torch.dtype:
 def one_shape(cells: Cells) -> tuple[Tensor, Template] | None:
     """Points [n_cells, k] and template of sides, where all cells are of one shape with kernels.
 
-    These are tetrahedra, hexahedra, triangles and quads, also of high order.
+    These are tetrahedra, hexahedra, triangles and quads, also of high order. Found out once.
 
     Raises:
         MeshError: as `sides`.
     """
+    return cells.memo("one_shape", lambda: _one_shape(cells))
+
+
+def _one_shape(cells: Cells) -> tuple[Tensor, Template] | None:
     number = cells.uniform
     row = None if number is None else known_type(number, 0)
     if row is None or number is None or row.faces not in _HAVE_KERNELS:
@@ -179,7 +184,8 @@ def _buckets(
         rows: int [n, k], points of cells as they come; are their buckets still at hand then?
     """
     starts = np.cumsum(counts, dtype=np.uint32, out=counts)
-    few, none = FEW if at_hand(rows) else 0, len(starts) - 1
+    none = len(starts) - 1
+    few = FEW if at_hand(rows, none - 1) else 0
     n_more, each = min(longest, _IN_A_WORD) - 1, none.bit_length()
     exact = _exact(n_sides, none, n_more)
     beside = [1 << 64 - i * each if i <= n_more else 0 for i in (1, 2, 3)] if exact else []
@@ -217,7 +223,9 @@ def _settle(buckets: compiled.Buckets) -> None:
 
 def _finished(partner: Array, per_cell: int, of_cell: Array) -> Pairing:
     """Without pairs in one cell, and with the crowds by themselves."""
-    n_pairs, n_crowd = compiled.finish(per_cell, of_cell, partner)
+    n_pairs, n_crowd, n_own = compiled.count_pairs(per_cell)(partner) if per_cell else (0, 0, 1)
+    if n_own:
+        n_pairs, n_crowd = compiled.finish(per_cell, of_cell, partner)
     found = torch.from_numpy(partner)
     if n_crowd == 0:
         none = torch.zeros(0, dtype=torch.int64)
@@ -231,14 +239,16 @@ def _finished(partner: Array, per_cell: int, of_cell: Array) -> Pairing:
 _RUN, _RUNS, _BLOCK = 4096, 8, 16
 
 
-def at_hand(table: Tensor) -> bool:
+def at_hand(table: Tensor, highest: int) -> bool:
     """Whether rows of ids [n, k] that follow each other name near ids, so that what belongs to
     them is still in the processor's memory when it is needed again.
 
-    Looks at eight runs of rows: how many blocks of ids have the lowest of a row.
+    Looks at eight runs of rows: how many blocks of ids up to `highest` have the lowest of a row.
     """
-    n, runs = len(table), []
-    for i in range(_RUNS):
-        begin = max(n - _RUN, 0) * i // (_RUNS - 1)
-        runs.append(torch.unique(table[begin : begin + _RUN].amin(1) // _BLOCK))
-    return 4 * sum(map(len, runs)) < _RUNS * min(n, _RUN)
+    n, k = table.shape
+    flat, seen, found = array(table).reshape(-1), np.zeros(highest // _BLOCK + 1, np.uint8), 0
+    for turn in range(_RUNS):
+        begin = max(n - _RUN, 0) * turn // (_RUNS - 1)
+        end = min(begin + _RUN, n)
+        found += count_blocks(flat, k, begin, end, _BLOCK, turn + 1, seen)
+    return 4 * found < _RUNS * min(n, _RUN)

@@ -14,6 +14,15 @@ POLYHEDRON: Final = 42
 
 
 @kernel
+def ascends(offsets: Array) -> bool:
+    """Whether no offset is less than the one before."""
+    falls, starts, ends = np.int64(0), offsets[:-1], offsets[1:]
+    for row in range(len(starts)):
+        falls |= np.int64(ends[row] < starts[row])
+    return bool(falls == 0)
+
+
+@kernel
 def count_sides(
     types: Array,
     offsets: Array,
