@@ -134,7 +134,8 @@ def _columns(
         if (weight == 1).all():
             ledger.dropped("field", "w", len(weight), "all are 1", loss=False)
         elif (weight == 0).any():
-            place, said = f"point {int(np.argmin(weight != 0))}", "at infinity (its weight is 0)"
+            said = "a point at infinity (its weight is 0)"
+            place = f"point {int(np.argmin(weight != 0))}"
             raise ReadError(path, said, place=place, expected="finite points")
         else:
             with np.errstate(all="ignore"):

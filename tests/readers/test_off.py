@@ -149,7 +149,7 @@ def test_binary(tmp_path: Path, faces: list[tuple[list[int], list[float]]]) -> N
         (f"OFF\n4 1 0\n{SQUARE}3 0 1 x\n", r"line 7: found 'x'; expected a number"),
         (f"OFF\n4 1 0\n{SQUARE.replace('1 1', '1 y')}3 0 1 2\n", r"line 5: found 'y'"),
         ("nOFF\n5\n1 0 0\n0 0 0 0 0\n", r"points of 5 dimensions; expected 1, 2 or 3"),
-        ("4OFF\n1 0 0\n0 0 0 0\n", r"a point at infinity"),
+        ("4OFF\n1 0 0\n0 0 0 0\n", r"point 0: a point at infinity"),
         ("hello\n", r"does not begin with 'OFF'"),
     ],
 )
