@@ -61,8 +61,9 @@ class Kernel(Generic[P, R]):
     `python` is the function as it is written. With NUMBA_DISABLE_JIT=1 it is what runs.
     """
 
-    def __init__(self, python: Callable[P, R], **options: bool) -> None:
+    def __init__(self, python: Callable[P, R], *, unaliased: bool = False, **options: bool) -> None:
         self.python = python
+        self._unaliased = unaliased
         self._options = options  # numba's
         self.__doc__ = python.__doc__
         self.__name__ = python.__name__
@@ -86,7 +87,10 @@ class Kernel(Generic[P, R]):
             return self._compiled
 
     def _jit(self) -> Any:
-        made = _numba().njit(nogil=True, error_model="numpy", **self._options)
+        numba, options = _numba(), dict[str, Any](self._options)
+        if self._unaliased and not numba.config.DISABLE_JIT:
+            options["pipeline_class"] = _unaliased_compiler()
+        made = numba.njit(nogil=True, error_model="numpy", **options)
         return made(_with_compiled_callees(cast(Any, self.python)))
 
 
@@ -107,6 +111,14 @@ def bare_kernel(function: Callable[P, R]) -> Kernel[P, R]:
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
     """A bare kernel for other kernels, written into them wherever they call it."""
     return Kernel(function, _nrt=False, forceinline=True)
+
+
+def unaliased(function: Callable[P, R]) -> Kernel[P, R]:
+    """A kernel none of whose arrays that it writes shares memory with another argument.
+
+    Only so may a loop that reads at given ids do several rows at once.
+    """
+    return Kernel(function, unaliased=True)
 
 
 def worth_compiling(n: int, device: torch.device) -> bool:
@@ -235,6 +247,19 @@ def _numba() -> Any:
         if collecting:
             gc.enable()
     return numba
+
+
+@cache
+def _unaliased_compiler() -> Any:
+    """numba's compiler, told what `unaliased` says; none of its options does."""
+    from numba.core.compiler import CompilerBase, DefaultPassBuilder
+
+    class Unaliased(CompilerBase):  # type: ignore[misc]
+        def define_pipelines(self) -> list[Any]:
+            self.state.flags.noalias = True
+            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+    return Unaliased
 
 
 def _let_linear_algebra_wait() -> None:

@@ -83,8 +83,9 @@ class Sum:
         return torch.cat([a, c]), torch.cat([b, d])
 
     def apply(self, values: Tensor) -> Tensor:
-        """Both, added."""
-        return self.first.apply(values) + self.second.apply(values)
+        """Both, added: into the memory of the first, unless derivatives go through it."""
+        first, second = self.first.apply(values), self.second.apply(values)
+        return first + second if first.requires_grad or second.requires_grad else first.add_(second)
 
     def transpose(self) -> Sum:
         """The sum of the transposes."""

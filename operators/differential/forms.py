@@ -6,12 +6,8 @@ components; a form says which products of the two add up to which component of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Final
-
-from meshkit.operators.differential.sparse_kernels import ALONG, CROSS, MATRIX, ONE, THREE
 
 Term = tuple[int, int, int, float]
 """To component `out` add sign x coefficient x input component: (out, coefficient, in, sign)."""
@@ -80,45 +76,3 @@ def of_gradient(form: Form, d: int) -> Form:
         for b in range(d)
     )
     return Form((*form.takes, d), form.gives, pattern)
-
-
-def runs(terms: list[Term]) -> list[tuple[int, int]]:
-    """Which terms after each other (by output) compiled loops add together, `ONE` or its kin, and
-    how many they are."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    while at < len(terms):
-        rest = terms[at:]
-        code, size = next((code, n) for code, n, fits in _RUNS if len(rest) >= n and fits(rest[:n]))
-        found.append((code, size))
-        at += size
-    return found
-
-
-def _is_matrix(terms: list[Term]) -> bool:
-    p, ins = terms[0][0], [t[2] for t in terms[:3]]
-    return all(
-        (out, given, sign) == (p + i // 3, ins[i % 3], terms[0][3])
-        for i, (out, _, given, sign) in enumerate(terms)
-    )
-
-
-def _is_cross(terms: list[Term]) -> bool:
-    p, low, turned = terms[0][0], min(t[2] for t in terms), terms[0][3]
-    moved = [(out - p, at, given - low, turned * sign) for out, at, given, sign in terms]
-    return moved == sorted(curl_form(3).pattern)
-
-
-def _is_along(terms: list[Term]) -> bool:
-    (p, c, q, sign), *_ = terms
-    return terms == [(p + i, c, q + i, sign) for i in range(3)]
-
-
-_RUNS: Final[tuple[tuple[int, int, Callable[[list[Term]], bool]], ...]] = (
-    (MATRIX, 9, _is_matrix),
-    (CROSS, 6, _is_cross),
-    (THREE, 3, lambda terms: len({t[0] for t in terms}) == 1),
-    (ALONG, 3, _is_along),
-    (ONE, 1, lambda terms: True),
-)
-"""What it is, how many terms it has, and whether some are such."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -14,20 +14,12 @@ from meshkit import csr
 from meshkit.memo import Memo
 from meshkit.operators.adjacency.neighbours import Adjacency
 from meshkit.operators.differential.bands import bands
-from meshkit.operators.differential.forms import Form, gradient_form, runs
-from meshkit.operators.differential.gradient_kernels import gradients
-from meshkit.operators.differential.sparse_kernels import (
-    GIVEN,
-    NOTHING,
-    OWN_ROW,
-    sums,
-)
+from meshkit.operators.differential.forms import Form
+from meshkit.operators.differential.sparse_kernels import sums
 from meshkit.operators.differential.sparse_matrix import coo_matrix
 from meshkit.operators.kernels import array, over_rows, unset
 
 Against = Literal["nothing", "own row", "given"]
-_GRADIENT: Final = gradient_form(3)
-_CODES: Final[dict[Against, int]] = {"nothing": NOTHING, "own row": OWN_ROW, "given": GIVEN}
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,33 +154,24 @@ class SparseMap:
 
     def in_numba(self, columns: Tensor, units: int) -> Tensor:
         """`on_columns` by compiled loops."""
-        dtype = self.dtype
+        dtype, takes, gives = self.dtype, prod(self.form.takes), prod(self.form.gives)
         whole = any(p.rows is None for p in self.parts)
-        outputs = units * prod(self.form.gives)
-        size = outputs * self.n_rows
-        fresh = unset(size, dtype) if whole else torch.zeros(size, dtype=dtype)
-        out = fresh.reshape(outputs, self.n_rows)
-        flat, step, apart = _field(columns.to(dtype), self.parts)
+        size = units * gives * self.n_rows
+        out = unset(size, dtype) if whole else torch.zeros(size, dtype=dtype)
+        # Three components read their coefficients once.
+        many = 3 if takes == 1 and units % 3 == 0 else 1
+        loops = sums(tuple(self.form.terms(many)))
+        answer = out.reshape(units // many, many * gives, self.n_rows).numpy()
+        field = (*_field(columns.to(dtype), self.parts), many * takes)
         for part in sorted(self.parts, key=lambda p: p.rows is not None):
             cols = _unsigned(part.cols)
             none = cols.reshape(-1)[:0]
             rows = none if part.rows is None else _unsigned(part.rows.to(part.cols.dtype))
-            base = none if part.base is None else _unsigned(part.base.to(part.cols.dtype))
-            here, m = (cols, array(part.coefs)), cols.shape[1]
-            if self.form == _GRADIENT and self.against != "nothing":
-                at = base if self.against == "given" else rows
-                over_rows(gradients, m, rows, at, *here, flat, step, apart, units, out.numpy())
-            else:
-                known = (_CODES[self.against], *here, *self._terms(units))
-                over_rows(sums, m, rows, base, *known, flat, step, apart, out.numpy())
-        return out
-
-    def _terms(self, units: int) -> tuple[Any, Any, Any]:
-        """Which terms go together, the terms by output, and their signs, as kernels take them."""
-        terms = sorted(self.form.terms(units))
-        which = np.array([t[:3] for t in terms], np.int64).reshape(-1, 3)
-        signs = array(torch.tensor([t[3] for t in terms], dtype=self.dtype))
-        return np.array(runs(terms), np.int64).reshape(-1, 2), which, signs
+            at = rows if part.base is None else _unsigned(part.base.to(part.cols.dtype))
+            entries = (cols, array(part.coefs))
+            given: list[Any] = [rows, at, self.against != "nothing", *entries, *field, answer]
+            over_rows(loops, cols.shape[1], *given)
+        return out.reshape(units * gives, self.n_rows)
 
     def in_torch(self, columns: Tensor, units: int) -> Tensor:
         """The same in torch, for other devices and for derivatives of the coefficients."""
@@ -218,8 +201,8 @@ class SparseMap:
         return taken - (column if part.rows is None else column[part.rows.long()])
 
 
-def _field(columns: Tensor, parts: tuple[Part, ...]) -> tuple[Any, Any, int]:
-    """Columns flat, the distance between two rows, as unsigned as ids are, and between columns.
+def _field(columns: Tensor, parts: tuple[Part, ...]) -> tuple[Any, Any, Any]:
+    """Columns flat, the distance between two rows and between two columns, as unsigned as ids are.
 
     A copy only where neither components nor rows lie side by side.
     """
@@ -227,8 +210,8 @@ def _field(columns: Tensor, parts: tuple[Part, ...]) -> tuple[Any, Any, int]:
     wide = bool(parts) and parts[0].cols.dtype == torch.int64
     unsigned = np.uint64 if wide else np.uint32
     if columns.T.is_contiguous() and (wide or n * n_columns <= np.iinfo(np.uint32).max):
-        return array(columns.T).reshape(-1), unsigned(n_columns), 1
-    return array(columns).reshape(-1), unsigned(1), n
+        return array(columns.T).reshape(-1), unsigned(n_columns), unsigned(1)
+    return array(columns).reshape(-1), unsigned(1), unsigned(n)
 
 
 def _or_zero(found: Tensor | None, cols: Tensor, like: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from meshkit.operators import kernels
-from meshkit.operators.kernels import Array, Kernel, array, kernel, over_rows
+from meshkit.operators.kernels import Array, Kernel, array, kernel, over_rows, unaliased
 
 ROOT = Path(__file__).parents[2]
 N = 200_000
@@ -54,6 +54,17 @@ def test_an_array_shares_the_memory_of_its_tensor() -> None:
     assert array(torch.arange(6).reshape(2, 3)[:, 1]).tolist() == [1, 4]
     with pytest.raises(ValueError, match="lies on meta"):
         array(torch.zeros(1, device="meta"))
+
+
+def test_the_compiler_learns_that_arrays_are_unaliased() -> None:
+    said = []
+    for made in (kernel(doubled), unaliased(doubled)):
+        compiled = made._jit()
+        out = np.zeros(3, np.int64)
+        compiled(0, 3, np.arange(3), out)
+        assert out.tolist() == [0, 2, 4]
+        said.append(compiled.inspect_llvm(compiled.signatures[0]).count(" noalias "))
+    assert said[0] < said[1]
 
 
 @pytest.mark.usefixtures("two_cpus")

@@ -15,9 +15,7 @@ from meshkit.operators.differential.forms import (
     divergence_form,
     gradient_form,
     of_gradient,
-    runs,
 )
-from meshkit.operators.differential.sparse_kernels import ALONG, CROSS, MATRIX, ONE, THREE
 from meshkit.operators.differential.sparse_map import Against, Part, SparseMap
 
 FORMS = {
@@ -67,12 +65,3 @@ def test_loops_are_torch(name: str, against: Against, transposed: bool) -> None:
                     torch.testing.assert_close(
                         found, made.in_torch(columns, units), rtol=1e-12, atol=1e-12, equal_nan=True
                     )
-
-
-def test_terms_go_together() -> None:
-    assert runs(sorted(curl_form(3).terms(2))) == [(CROSS, 6), (CROSS, 6)]
-    assert runs(sorted(of_gradient(gradient_form(3), 3).terms(1))) == [(MATRIX, 9)]
-    assert runs(sorted(divergence_form(3).terms(2))) == [(THREE, 3), (THREE, 3)]
-    assert runs(sorted(gradient_form(3).terms(1))) == [(ONE, 1)] * 3
-    assert runs(sorted(SCALAR.terms(4))) == [(ALONG, 3), (ONE, 1)]
-    assert sum(n for _, n in runs(sorted(of_gradient(curl_form(3), 3).terms(1)))) == 18
