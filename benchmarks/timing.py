@@ -27,8 +27,9 @@ class Comparison:
 
     The clock is that on the wall, or `time.process_time` for CPU seconds of all threads; `beside`
     is another that is read in the same runs. With `again`, each runs once untimed right before it
-    is timed, as in a loop over many fields: else each would pay for what the others left in the
-    caches. Of contenders with processes of their own the peak memory is known as well.
+    is timed, as in a loop over many fields or meshes: else each would pay for what the others left
+    in the caches, and for memory that a virtual machine has given back while they ran. Of
+    contenders with processes of their own the peak memory is known as well.
     """
 
     name: str
@@ -53,13 +54,14 @@ class Timed:
 
 
 def timed(comparison: Comparison) -> Timed:
-    """Each contender once to warm up, then five rounds of all of them; of slow ones three."""
+    """Each contender runs untimed first, then in five rounds of all of them; slow ones in three."""
     clocks = comparison.clock, comparison.beside or comparison.clock
     times: dict[str, list[tuple[float, float, float]]] = {
         name: [] for name in comparison.contenders
     }
-    for work in comparison.contenders.values():
-        _costs(work, *clocks)
+    if not comparison.again:
+        for work in comparison.contenders.values():
+            _costs(work, *clocks)
     for turn in range(RUNS):
         for name, work in comparison.contenders.items():
             if turn >= FEWER and times[name][0][0] > SLOW:
