@@ -123,7 +123,8 @@ class SparseMap:
             # A row without others has its own value all the same: that of a NaN is NaN.
             some = real.any(0) | (part.base is None)
             found.append((row_of[real], col[real], coefs[real]))
-            found.append((row[some], base[some], -coefs.sum(0)[some]))
+            others = torch.where(real[..., None], coefs, 0).sum(0)
+            found.append((row[some], base[some], -others[some]))
         if not found:
             none = torch.zeros(0, dtype=torch.int64)
             width = 1 + max(c for _, c, _, _ in self.form.pattern)
