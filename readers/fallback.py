@@ -56,10 +56,10 @@ def read(path: Path, ledger: Ledger) -> Mesh:
 
 
 def need_known_suffix(path: Path) -> list[str]:
-    """What meshio would try, by suffix.
+    """What meshio would try, by suffix: its names of formats, at least one.
 
     Raises:
-        UnknownFormat: nothing.
+        UnknownFormat: meshio knows no format of this suffix.
     """
     from meshio._helpers import extension_to_filetypes, reader_map
 

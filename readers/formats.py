@@ -43,7 +43,8 @@ class Format:
     be remote, its writer puts it in its place itself, and it remembers the source of its mesh.
     A file that is only a `marker` of its directory may be empty.
 
-    One that writes `parts` puts them into a folder beside the file that names them.
+    One that writes `parts` puts them into a folder beside the file that names them. Its writer
+    imports what it `writes_with` when it writes, and not before.
 
     A reader that is `whole` reads all of a file before it can say what is wrong with it.
 
@@ -67,6 +68,7 @@ class Format:
     groups: bool = True
     parts: bool = False
     marker: bool = False
+    writes_with: tuple[str, ...] = ()
 
     def load_reader(self) -> Reader:
         """The reader, imported."""
@@ -117,6 +119,7 @@ def _xml(name: str, title: str, type_name: str, writer: bool) -> Format:
         f"{where}:read",
         f"{where}:write" if writer else None,
         sniff.vtk_xml(type_name),
+        writes_with=("vtkmodules.vtkIOXML", "vtkmodules.util.numpy_support") if writer else (),
     )
 
 

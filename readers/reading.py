@@ -39,10 +39,9 @@ def read(path: str | os.PathLike[str], *, format: str | None = None, time: Any =
     path, time = place_of(path), moment_of(time)
     row = reader_for(path, format)
     _need_room(row, path)
-    found = _held(row, path)
-    if isinstance(found, MeshSeries):
-        return _one_of(found, _step(path, found.times, time))
-    mesh = found
+    mesh = _held(row, path)
+    if isinstance(mesh, MeshSeries):
+        return _one_of(mesh, _step(path, mesh.times, time))
     if isinstance(time, float) and mesh.info.time is None:
         raise ReadError(path, "holds no time", hint="leave `time` out")
     if isinstance(time, int) and mesh.info.time is None and time not in (0, -1):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -45,11 +45,6 @@ def need_reader(file: str) -> None:
         raise typer.Exit(1)
 
 
-_VTK: Final = ("vtkmodules.vtkIOXML", "vtkmodules.util.numpy_support")
-_BESIDE: Final = dict.fromkeys(("vtu", "vtp", "vtm", "pvd"), _VTK)
-"""What a writer imports when it writes, and not before."""
-
-
 def modules_for(files: Iterable[str | Path], output: Format | None = None) -> tuple[str, ...]:
     """The modules that read files of these suffixes, and write that format.
 
@@ -69,5 +64,5 @@ def modules_for(files: Iterable[str | Path], output: Format | None = None) -> tu
     if output is not None:
         places += [output.writer, output.series_writer]
     found = [place.partition(":")[0] for place in places if place is not None]
-    beside = () if output is None else _BESIDE.get(output.name, ())
+    beside = () if output is None else output.writes_with
     return tuple(dict.fromkeys((*found, *beside)))
