@@ -34,11 +34,16 @@ class LinearMap(Protocol):
     def dtype(self) -> torch.dtype:
         """Of the coefficients."""
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether coefficients need derivatives."""
+
     def pattern(self) -> tuple[Tensor, Tensor]:
         """Row and column of each entry, int64 [e]; some may repeat."""
 
-    def apply(self, values: Tensor) -> Tensor:
-        """[n_cols, ..., *takes] -> [n_rows, ..., *gives]."""
+    def apply(self, values: Tensor, out: Tensor | None = None) -> Tensor:
+        """[n_cols, ..., *takes] -> [n_rows, ..., *gives]; in `out` where given, which has the
+        dtype of the coefficients, runs component by component and takes no derivatives."""
 
     def transpose(self) -> LinearMap:
         """The transposed map."""
@@ -77,14 +82,19 @@ class Sum:
         """Of the coefficients."""
         return self.first.dtype
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether coefficients of either need derivatives."""
+        return self.first.requires_grad or self.second.requires_grad
+
     def pattern(self) -> tuple[Tensor, Tensor]:
         """The entries of both."""
         (a, b), (c, d) = self.first.pattern(), self.second.pattern()
         return torch.cat([a, c]), torch.cat([b, d])
 
-    def apply(self, values: Tensor) -> Tensor:
+    def apply(self, values: Tensor, out: Tensor | None = None) -> Tensor:
         """Both, added: into the memory of the first, unless derivatives go through it."""
-        first, second = self.first.apply(values), self.second.apply(values)
+        first, second = self.first.apply(values, out), self.second.apply(values)
         return first + second if first.requires_grad or second.requires_grad else first.add_(second)
 
     def transpose(self) -> Sum:
@@ -123,6 +133,11 @@ class Product:
         """Of the coefficients."""
         return self.outer.dtype
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether coefficients of either need derivatives."""
+        return self.outer.requires_grad or self.inner.requires_grad
+
     def pattern(self) -> tuple[Tensor, Tensor]:
         """What the outer map reads of the rows of the inner one, and what those read."""
         row, middle = self.outer.pattern()
@@ -130,9 +145,9 @@ class Product:
         offsets, places = csr.take_rows(inner.offsets, middle)
         return row[csr.row_of_each(offsets)], inner.indices[places]
 
-    def apply(self, values: Tensor) -> Tensor:
+    def apply(self, values: Tensor, out: Tensor | None = None) -> Tensor:
         """One after the other."""
-        return self.outer.apply(self.inner.apply(values))
+        return self.outer.apply(self.inner.apply(values), out)
 
     def transpose(self) -> Product:
         """The transposes in the other order."""

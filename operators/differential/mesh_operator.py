@@ -10,6 +10,7 @@ from torch import Tensor
 from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.operators.adjacency.neighbours import Adjacency
+from meshkit.operators.differential.answers import computed, need_out, placed
 from meshkit.operators.differential.composition import LinearMap
 from meshkit.operators.differential.sparse_map import rows_of_pairs
 from meshkit.operators.values import need_tensor
@@ -50,7 +51,9 @@ class MeshOperator:
         """How many rows a field has."""
         return self.map.n_cols - (0 if self.known is None else len(self.known))
 
-    def apply(self, values: Tensor, boundary: Tensor | None = None) -> Tensor:
+    def apply(
+        self, values: Tensor, boundary: Tensor | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
         """The operator of a field.
 
         Args:
@@ -61,17 +64,28 @@ class MeshOperator:
             boundary: [n_boundary, ...], with the further axes of `values`: needed where the
                 operator was prepared for boundary values, and of these only the known ones are
                 read.
+            out: memory for the answer, of its shape, dtype and device, apart from that of the
+                others: what was there is overwritten, and derivatives do not go through it. Many
+                fields one after the other then cost no fresh memory, which takes longer to touch
+                than the answer to compute. An earlier answer has the layout that loops write
+                straight into; any other one, narrow dtypes and complex ones get a copy.
 
         Returns:
-            [n, ...] in the dtype of the values, NaN where not determined. Its memory runs along
-            the rows: component by component.
+            [n, ...] in the dtype of the values, NaN where not determined: `out`, where given. Else
+            its memory runs along the rows: component by component.
 
         Raises:
-            MeshError: a shape does not fit.
+            MeshError: a shape does not fit; `out` is not as the answer is, lies in the memory of
+                values or boundary, or something needs derivatives through it.
         """
         self._need(values)
+        if out is not None:
+            lead = values.shape[1 : values.ndim - len(self.map.form.takes)]
+            shape = (self.map.n_rows, *lead, *self.map.form.gives)
+            given = {"values": values, "boundary values": boundary}
+            need_out(self.name, out, shape, _answered(values, self.map.dtype), given, self.map)
         if values.is_complex():
-            return self._of_complex(values, boundary)
+            return placed(self._of_complex(values, boundary), out)
         wide = _computable(values, self.map.dtype)
         if self.known is not None:
             wide = torch.cat([wide, self._known(wide, boundary)])
@@ -80,12 +94,8 @@ class MeshOperator:
                 f"{self.name}: boundary values given to an operator that was prepared without; "
                 "name them when you make it"
             )
-        out = self.map.of_dtype(wide.dtype).apply(wide)
-        if len(self._lost):
-            # Fresh, so no one else sees it change; autograd would, where it is a view.
-            fill = out.index_fill if out.requires_grad else out.index_fill_
-            out = fill(0, self._lost, torch.nan)
-        return out.to(values.dtype) if values.is_floating_point() else out
+        map = self.map.of_dtype(wide.dtype)
+        return computed(map, wide, self._lost, _answered(values, wide.dtype), out)
 
     def _of_complex(self, values: Tensor, boundary: Tensor | None) -> Tensor:
         parts = [torch.view_as_real(values)]
@@ -140,41 +150,53 @@ class TransposedOperator:
 
     of: MeshOperator
 
-    def apply(self, values: Tensor) -> Tensor:
+    def apply(self, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """What the answer's rows send back to the field's.
 
         Args:
             values: [n, ...] as the operator's answers are; of the dtypes that `MeshOperator.apply`
                 takes.
+            out: memory for the answer, as in `MeshOperator.apply`.
 
         Returns:
-            [n, ...] as its fields are, and after them one row for each known boundary value.
+            [n, ...] as its fields are, and after them one row for each known boundary value: `out`,
+            where given.
 
         Raises:
-            MeshError: the shape does not fit.
+            MeshError: the shape does not fit, or `out` cannot take the answer, as in
+                `MeshOperator.apply`.
         """
-        gives = self.of.map.form.gives
-        n = self.of.map.n_rows
-        need_tensor(f"transposed {self.of.name}: values", values, self.of.determined.device)
-        fits = values.ndim > len(gives) and len(values) == n
+        name, map = f"transposed {self.of.name}", self.of.map
+        gives = map.form.gives
+        need_tensor(f"{name}: values", values, self.of.determined.device)
+        fits = values.ndim > len(gives) and len(values) == map.n_rows
         if not fits or values.shape[values.ndim - len(gives) :] != gives:
-            axes = ", ".join(map(str, (n, "...", *gives)))
+            axes = ", ".join([str(map.n_rows), "...", *(str(size) for size in gives)])
             raise MeshError(
-                f"transposed {self.of.name}: expected values on {self.of.gives_on} [{axes}], "
-                f"found {brief(values)}"
+                f"{name}: expected values on {self.of.gives_on} [{axes}], found {brief(values)}"
             )
+        if out is not None:
+            lead = values.shape[1 : values.ndim - len(gives)]
+            shape = (map.n_cols, *lead, *map.form.takes)
+            need_out(name, out, shape, _answered(values, map.dtype), {"values": values}, map)
         if values.is_complex():
             both = torch.view_as_real(values)
-            return torch.complex(self.apply(both[..., 0]), self.apply(both[..., 1]))
-        wide = _computable(values, self.of.map.dtype)
+            found = torch.complex(self.apply(both[..., 0]), self.apply(both[..., 1]))
+            return placed(found, out)
+        wide = _computable(values, map.dtype)
         if len(self.of._lost):
             wide = wide.index_fill(0, self.of._lost, 0)
-        out = self.of.map.of_dtype(wide.dtype).transpose().apply(wide)
-        return out.to(values.dtype) if values.is_floating_point() else out
+        back = map.of_dtype(wide.dtype).transpose()
+        return computed(back, wide, self.of._lost[:0], _answered(values, wide.dtype), out)
 
     def transpose(self) -> MeshOperator:
         """The operator again."""
         return self.of
+
+
+def _answered(values: Tensor, dtype: torch.dtype) -> torch.dtype:
+    """The dtype of the answer: that of the values, for integers `dtype`."""
+    return values.dtype if values.is_floating_point() or values.is_complex() else dtype
 
 
 def _computable(values: Tensor, dtype: torch.dtype) -> Tensor:

@@ -58,21 +58,27 @@ class SparseMap:
     parts: tuple[Part, ...]
     _memo: Memo = field(default_factory=Memo, init=False, repr=False)
 
-    def apply(self, values: Tensor) -> Tensor:
-        """[n_cols, ..., *takes] -> [n_rows, ..., *gives], in the dtype of the coefficients."""
+    def apply(self, values: Tensor, out: Tensor | None = None) -> Tensor:
+        """[n_cols, ..., *takes] -> [n_rows, ..., *gives], in the dtype of the coefficients; in
+        `out` where given, which runs component by component."""
         lead = values.shape[1 : values.ndim - len(self.form.takes)]
         units = prod(lead)
         columns = values.reshape(self.n_cols, units * prod(self.form.takes)).T
-        out = self.on_columns(columns, units)
-        return out.reshape(*lead, *self.form.gives, self.n_rows).movedim(-1, 0)
+        size = (units * prod(self.form.gives), self.n_rows)
+        into = None if out is None else out.movedim(0, -1).view(size)
+        found = self.on_columns(columns, units, into)
+        return found.reshape(*lead, *self.form.gives, self.n_rows).movedim(-1, 0)
 
-    def on_columns(self, columns: Tensor, units: int) -> Tensor:
-        """[units x inputs, n_cols] -> [units x outputs, n_rows]."""
-        differentiable = any(p.coefs.requires_grad for p in self.parts)
-        if columns.device.type != "cpu" or (differentiable and torch.is_grad_enabled()):
-            return self.in_torch(columns, units)
-        out: Tensor = _Applied.apply(columns, self, units)  # type: ignore[no-untyped-call]
-        return out
+    def on_columns(self, columns: Tensor, units: int, out: Tensor | None = None) -> Tensor:
+        """[units x inputs, n_cols] -> [units x outputs, n_rows], in `out` where given."""
+        followed = self.requires_grad and torch.is_grad_enabled()
+        if columns.device.type != "cpu" or followed:
+            made = self.in_torch(columns, units)
+            return made if out is None else out.copy_(made)
+        if out is not None:
+            return self.in_numba(columns, units, out)
+        fresh: Tensor = _Applied.apply(columns, self, units)  # type: ignore[no-untyped-call]
+        return fresh
 
     def of_dtype(self, dtype: torch.dtype) -> SparseMap:
         """The same map with coefficients of this dtype."""
@@ -137,6 +143,11 @@ class SparseMap:
         """Of the coefficients."""
         return self.parts[0].coefs.dtype if self.parts else torch.float64
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether coefficients need derivatives."""
+        return any(p.coefs.requires_grad for p in self.parts)
+
     def pattern(self) -> tuple[Tensor, Tensor]:
         """Row and column of each entry, int64 [e]; some may repeat."""
         return self.entries()[:2]
@@ -153,12 +164,13 @@ class SparseMap:
         size = (self.n_rows * outputs, self.n_cols * inputs)
         return coo_matrix(rows, cols, values, size)
 
-    def in_numba(self, columns: Tensor, units: int) -> Tensor:
+    def in_numba(self, columns: Tensor, units: int, out: Tensor | None = None) -> Tensor:
         """`on_columns` by compiled loops."""
         dtype, takes, gives = self.dtype, prod(self.form.takes), prod(self.form.gives)
-        whole = any(p.rows is None for p in self.parts)
-        size = units * gives * self.n_rows
-        out = unset(size, dtype) if whole else torch.zeros(size, dtype=dtype)
+        if out is None:
+            out = unset(units * gives * self.n_rows, dtype)
+        if all(p.rows is not None for p in self.parts):
+            out.zero_()
         # Three components read their coefficients once.
         many = 3 if takes == 1 and units % 3 == 0 else 1
         loops = sums(tuple(self.form.terms(many)))
