@@ -14,13 +14,12 @@ MESHKIT_BENCHMARK leaves only the rows that have it in their name: "tets in orde
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
 from benchmarks.adjacency_contenders import BOUNDARY, CELLS, FACES, LISTED, POINTS
-from benchmarks.apart import Elsewhere, Worker, peer_python
+from benchmarks.apart import Elsewhere, Worker, python_of
 from benchmarks.timing import Comparison
 
 CONTENDERS = {
@@ -39,14 +38,10 @@ def comparisons(n: int) -> Iterator[Comparison]:
     """6 n^3 tets, and as many hexes as nearly that makes."""
     side = round((6 * n**3) ** (1 / 3))
     with ExitStack() as stack:
-        workers = {name: stack.enter_context(Worker(_python(name))) for name in CONTENDERS}
+        workers = {name: stack.enter_context(Worker(python_of(name))) for name in CONTENDERS}
         for kind, size, cells in (("tets", n, 6 * n**3), ("hexes", side, side**3)):
             for order in ("in order", "permuted"):
                 yield from _rows(workers, f"{cells} {kind} {order}", (kind, size, order))
-
-
-def _python(name: str) -> str:
-    return (name == "physicsnemo" and peer_python()) or sys.executable
 
 
 def _rows(
@@ -75,6 +70,7 @@ def _known(worker: Worker, who: str, case: tuple[str, int, str]) -> list[str]:
     """The operations that a contender knows on a mesh, once that is made; none if it is missing."""
     try:
         worker.run("from benchmarks.adjacency_contenders import *")
+        worker.run("from benchmarks.cases import mesh_of")
         worker.run(f"mesh = mesh_of{case!r}; works = {CONTENDERS[who]}(mesh)")
     except RuntimeError as error:
         if who == "physicsnemo" and "ModuleNotFoundError" in str(error):

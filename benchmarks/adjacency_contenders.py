@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.cases import hexes, permuted, tets, with_ids
 from meshkit import Mesh, operators as ops
 from meshkit.celltypes import CELL_TYPES
 
@@ -49,13 +48,6 @@ class Answering:
 
 
 Contenders = dict[str, Answering]
-
-
-def mesh_of(kind: str, n: int, order: str) -> Mesh:
-    """n^3 hexes or 6 n^3 tets, ids int64, in the order of the lattice or "permuted"."""
-    torch.set_num_threads(1)
-    made = {"tets": tets, "hexes": hexes}[kind](n)
-    return with_ids(permuted(made) if order == "permuted" else made, torch.int64)
 
 
 def least_bytes(mesh: Mesh, what: str) -> int:

@@ -108,6 +108,11 @@ def peer_python() -> str | None:
     return os.environ.get("MESHKIT_PEER_PYTHON")
 
 
+def python_of(contender: str) -> str:
+    """The Python that runs a contender: physicsnemo may need one of its own."""
+    return ("physicsnemo" in contender and peer_python()) or sys.executable
+
+
 def apart(works: Mapping[str, tuple[str, str]], runs: int = RUNS) -> dict[str, Cost | None]:
     """What each of some works costs, in fresh processes, one after the other in turn.
 

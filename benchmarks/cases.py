@@ -59,3 +59,11 @@ def permuted(mesh: Mesh) -> Mesh:
     new = torch.randperm(mesh.n_points, generator=seeded)
     cells = mesh.cells.renumbered(new).take(torch.randperm(mesh.n_cells, generator=seeded))
     return make_mesh(mesh.points[torch.argsort(new)], cells)
+
+
+def mesh_of(kind: str, n: int, order: str) -> Mesh:
+    """n^3 hexes or 6 n^3 tets, ids int64, in the order of the lattice or "permuted"; and one torch
+    thread in this process."""
+    torch.set_num_threads(1)
+    made = {"tets": tets, "hexes": hexes}[kind](n)
+    return with_ids(permuted(made) if order == "permuted" else made, torch.int64)
