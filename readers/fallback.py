@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from meshkit.mesh import Mesh
 
 _PROGRAM: Final = Path(__file__).with_name("meshio_process.py")
+_OTHER_FILES: Final = {"nastran": re.compile(rb"\s*INCLUDE\b", re.IGNORECASE)}
+"""By meshio's name of a format, how a line begins that takes in a file which it does not read."""
+
 _DAY: Final = 24 * 3600
 _MEBIBYTE: Final = 1 << 20
 
@@ -41,17 +44,20 @@ def read(path: Path, ledger: Ledger) -> Mesh:
 
     Raises:
         UnknownFormat: meshio does not know the suffix either.
-        ReadError: meshio cannot read the file; the message says what it said.
+        ReadError: meshio cannot read the file; the message says what it said. Or the file
+            includes another, which meshio would leave out without a word.
         MissingPackage: meshio needs a package for this format.
         MeshError: what meshio read is no mesh.
     """
     names = need_known_suffix(path)
+    _need_one_file(path, names)
     from meshkit.readers.interop.meshio import converted
 
     mesh, said = _in_own_process(path)
     for line in said.split("Warning: ")[1:]:
         ledger.dropped("warning", "meshio", 1, line.strip())
-    ledger.converted("file", "", 1, f"read by meshio ({' or '.join(names)})")
+    reason = f"read by meshio ({' or '.join(names)}), which does not say all that it leaves out"
+    ledger.converted("file", "", 1, reason)
     return converted(mesh, ledger)
 
 
@@ -74,6 +80,21 @@ def need_known_suffix(path: Path) -> list[str]:
             expected=f"one of {_known()}, or a suffix that meshio knows",
         )
     return names
+
+
+def _need_one_file(path: Path, names: list[str]) -> None:
+    """Refuse what tells of other files that meshio does not look into."""
+    for word in filter(None, map(_OTHER_FILES.get, names)):
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if word.match(line):
+                    raise ReadError(
+                        path,
+                        f"{one_line(line.decode('utf-8', 'replace'))[:200]}: "
+                        "meshio leaves out what stands in other files",
+                        place=f"line {number}",
+                        expected="one file with everything in it",
+                    )
 
 
 def _known() -> str:

@@ -26,9 +26,10 @@ def gradient(
     Methods (f is the field, x the centroid of a cell, or a point):
 
     - "lsq", on cells or points: the g that makes the weighted sum of squares of
-      f_k - f - g . (x_k - x) least over the neighbours through faces (points: through edges).
-      Where these are too few or nearly in one plane their neighbours join, and theirs. Exact for
-      linear fields, first order on any mesh.
+      f_k - f - g . (x_k - x) least over the neighbours through faces (points: along edges; those
+      between the corners of cells of high order: the corners of their cells). Where these are too
+      few or nearly in one plane their neighbours join, and theirs. Exact for linear fields, first
+      order on any mesh.
     - "green_gauss", on cells: the sum of face value x area vector over the volume. Face values are
       the mean of what the lsq gradients of the two cells extrapolate, integrated over the
       triangles of the face's fan; on the boundary the given value, else the cell's own

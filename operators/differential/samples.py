@@ -13,11 +13,13 @@ from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.neighbours import (
     Adjacency,
+    by_sorting,
     cell_cells,
     point_cells,
     point_points,
 )
 from meshkit.operators.differential.frames import cell_frames, point_frames
+from meshkit.operators.differential.wider import with_more
 from meshkit.operators.measure.cell_moments import cell_moments
 from meshkit.operators.values import need_choice
 
@@ -34,7 +36,7 @@ class Samples:
     positions: Tensor  # [n, d]: the points, or the centroids of the cells
     size: Tensor  # [n]: the measure of each cell, or its share of a point
     frame: Tensor | None  # [n, mesh.dim, d]: tangential; None where the cells fill the space
-    neighbours: Adjacency  # through faces; through edges
+    neighbours: Adjacency  # through faces; through edges, of points in between the corners around
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -78,4 +80,21 @@ def samples(mesh: Mesh, on: On) -> Samples:
     share = torch.nan_to_num(measures.detach().abs() / each)[around.indices.long()]
     size = share.new_zeros(mesh.n_points).index_add(0, csr.row_of_each(around.offsets), share)
     frame = point_frames(mesh, around, measures)
-    return Samples(on, mesh.points, size, frame, point_points(mesh))
+    return Samples(on, mesh.points, size, frame, _point_neighbours(mesh, around))
+
+
+def _point_neighbours(mesh: Mesh, around: Adjacency) -> Adjacency:
+    """Points along edges; and where edges pass a point by, as in the middle of those of cells of
+    high order, the corners of the cells around it."""
+    along, n = point_points(mesh), mesh.n_points
+    corner = csr.lengths_of(along.offsets) > 0
+    between = torch.nonzero(~corner & (csr.lengths_of(around.offsets) > 0)).squeeze(1)
+    if not len(between):
+        return along
+    offsets, places = csr.take_rows(around.offsets, between)
+    row = between[csr.row_of_each(offsets)]
+    offsets, places = csr.take_rows(mesh.cells.offsets, around.indices[places])
+    row, col = row[csr.row_of_each(offsets)], mesh.cells.connectivity[places].long()
+    row, col = row[corner[col]], col[corner[col]]
+    found = by_sorting(row, col, n, n)
+    return with_more(along, csr.row_of_each(found.offsets), found.indices)

@@ -173,3 +173,14 @@ def test_damage(tmp_path: Path) -> None:
     """A few only: each costs a process."""
     data = written(tetrahedron(), tmp_path / "good.inp").read_bytes()
     assert survives(tmp_path / "it.inp", data, n=12) > 2
+
+
+def test_what_stands_in_other_files_is_not_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "it.bdf"
+    path.write_text("$ INCLUDE 'not'\n  include 'geom.inc'\nGRID     1               0.      0.\n")
+    with pytest.raises(ReadError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}: line 2: include 'geom.inc': meshio leaves out what stands in other files; "
+        "expected one file with everything in it"
+    )

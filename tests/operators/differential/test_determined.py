@@ -8,12 +8,14 @@ import pytest
 import torch
 
 from meshkit import operators as ops
+from meshkit.celltypes import cell_type
 from meshkit.errors import MeshError
 from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.regions import Region
 from tests import meshes
 from tests.meshes import shaken
+from tests.operators.cells_for_tests import HIGH_ORDER, LAGRANGE, SHEAR, nodes_of, one_cell
 from tests.operators.kinds import KINDS
 
 G = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
@@ -47,6 +49,30 @@ def test_a_nan_in_a_cell_alone_is_in_its_stencil() -> None:
     assert operator.apply(torch.ones(1)).tolist() == [[0, 0, 0]]
     assert operator.apply(torch.tensor([torch.nan])).isnan().all()
     assert operator.stencil.indices.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "degrees"),
+    [*((name, cell_type(name).size or 0, None) for name in HIGH_ORDER), *LAGRANGE],
+)
+def test_points_between_corners_have_gradients(
+    name: str, size: int, degrees: tuple[int, int, int] | None
+) -> None:
+    nodes = nodes_of(name, size, degrees)
+    mesh = one_cell(name, nodes @ SHEAR.T, degrees)
+    operator = ops.gradient_operator(mesh, on="points")
+    assert operator.determined.all()
+    span = (nodes != 0).any(0).double()  # the directions that the cell fills
+    field = nodes @ G  # linear in the reference, and so in the sheared cell
+    found = operator.apply(field)
+    torch.testing.assert_close(found @ SHEAR * span, (G * span).expand_as(found))
+    corner = ops.point_points(mesh).offsets.diff() > 0
+    assert not corner.all()
+    stencil = operator.stencil.to_edge_index()
+    read = stencil[1][stencil[0] != stencil[1]]
+    assert corner[read].all()
+    spoilt = operator.apply(field.index_fill(0, torch.nonzero(~corner)[:1, 0], torch.nan))
+    assert spoilt.isnan().any(1).sum() == 1
 
 
 def test_a_wider_stencil_where_neighbours_are_too_few() -> None:
