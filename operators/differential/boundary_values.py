@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -11,7 +12,7 @@ from meshkit import csr
 from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency.boundary import Rows, boundary_named
+from meshkit.operators.adjacency.boundary import boundary_named
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.differential.lsq import Extra
 from meshkit.operators.differential.samples import in_double
@@ -22,39 +23,95 @@ BoundaryValues = Tensor | Mapping[str, "Tensor | float"]
 """[n_boundary, ...] in the order of the faces without neighbour, NaN = none; or by region."""
 
 
-def n_boundary(mesh: Mesh) -> int:
-    """How many boundary faces `faces(mesh)` has."""
-    return len(face_table(mesh).faces.boundary)
+@dataclass(frozen=True, eq=False)
+class BoundaryFaces:
+    """How many boundary faces `faces(mesh)` has, and the regions that name some of them."""
 
+    n: int
+    dtype: torch.dtype  # of the points
+    device: torch.device
+    regions: Mapping[str, tuple[_Named, ...]]  # several where entities share a name
 
-def boundary_values(what: str, mesh: Mesh, given: BoundaryValues, like: Tensor) -> Tensor:
-    """[n_boundary, ...] with the further axes of the field `like`, NaN where there is no value.
+    def values(self, what: str, given: BoundaryValues, like: Tensor) -> Tensor:
+        """[n, ...] with the further axes of the field `like`, NaN where there is no value.
 
-    Raises:
-        MeshError: a shape does not fit, or a region is none of the boundary.
-    """
-    n, shape = n_boundary(mesh), tuple(like.shape[1:])
-    floating = like.is_floating_point() or like.is_complex()
-    dtype = torch.promote_types(like.dtype if floating else mesh.points.dtype, torch.float32)
-    if isinstance(given, Tensor):
-        _need_values(f"{what}: boundary values", given, like)
-        if given.shape != (n, *shape):
+        Raises:
+            MeshError: a shape does not fit, or a region is none of the boundary.
+        """
+        shape = tuple(like.shape[1:])
+        floating = like.is_floating_point() or like.is_complex()
+        dtype = torch.promote_types(like.dtype if floating else self.dtype, torch.float32)
+        if isinstance(given, Tensor):
+            _need_values(f"{what}: boundary values", given, like)
+            if given.shape != (self.n, *shape):
+                raise MeshError(
+                    f"{what}: expected boundary values {[self.n, *shape]}, one row for each "
+                    f"boundary face, found {brief(given)}"
+                )
+            return given.to(dtype)
+        if not isinstance(given, Mapping):
             raise MeshError(
-                f"{what}: expected boundary values {[n, *shape]}, one row for each boundary face, "
+                f"{what}: expected boundary values as a tensor or by region, found {brief(given)}"
+            )
+        out = torch.full((self.n, *shape), torch.nan, dtype=dtype, device=self.device)
+        for name, value in given.items():
+            region = self._region(what, name)
+            size = (region.size, *shape)
+            some = _of_rows(f"{what}: region {name!r}", value, size, like).to(dtype)
+            some = some[region.rows] if some.ndim == 1 + len(shape) else some
+            out = out.index_put((region.faces,), some.expand(len(region.faces), *shape))
+        return out
+
+    def known(self, what: str, given: Tensor | Iterable[str]) -> Tensor:
+        """int64 [k], ascending: the boundary faces of a mask [n], or of regions by name.
+
+        Raises:
+            MeshError: the mask has another length, or a region is none of the boundary.
+        """
+        if isinstance(given, Tensor):
+            if given.dtype != torch.bool or given.shape != (self.n,):
+                raise MeshError(
+                    f"{what}: expected bool [{self.n}], one for each boundary face, or names of "
+                    f"regions, found {brief(given)}"
+                )
+            return torch.nonzero(given).squeeze(1)
+        names = [given] if isinstance(given, str) else given
+        if not isinstance(names, Iterable):
+            raise MeshError(
+                f"{what}: expected a mask of the boundary faces or names of regions, "
                 f"found {brief(given)}"
             )
-        return given.to(dtype)
-    if not isinstance(given, Mapping):
-        raise MeshError(
-            f"{what}: expected boundary values as a tensor or by region, found {brief(given)}"
-        )
-    out = torch.full((n, *shape), torch.nan, dtype=dtype, device=mesh.device)
-    for name, value in given.items():
-        faces, rows, size = _of_region(what, mesh, name)
-        some = _of_rows(f"{what}: region {name!r}", value, (size, *shape), like).to(dtype)
-        some = some[rows] if some.ndim == 1 + len(shape) else some
-        out = out.index_put((faces,), some.expand(len(faces), *shape))
-    return out
+        mask = torch.zeros(self.n, dtype=torch.bool, device=self.device)
+        for name in names:
+            mask[self._region(what, name).faces] = True
+        return torch.nonzero(mask).squeeze(1)
+
+    def _region(self, what: str, name: str) -> _Named:
+        found = self.regions.get(name, ())
+        if len(found) != 1:
+            names = ", ".join(sorted(repr(n) for n in self.regions)) or "none"
+            problem = "has several entities" if found else "is no region of sides, faces or cells"
+            raise MeshError(f"{what}: {name!r} {problem}; regions that lie on faces: {names}")
+        return found[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Named:
+    """The boundary faces of a region."""
+
+    faces: Tensor  # int64 [m]: rows of the boundary
+    rows: Tensor  # int64 [m]: the rows of the region that name them
+    size: int  # how many rows the region has
+
+
+def boundary_faces(mesh: Mesh) -> BoundaryFaces:
+    """Those of a mesh."""
+    regions: dict[str, tuple[_Named, ...]] = {}
+    for (name, entity), (faces, rows) in boundary_named(mesh).items():
+        more = _Named(faces, rows, len(mesh.region(name, entity)))
+        regions[name] = (*regions.get(name, ()), more)
+    n = len(face_table(mesh).faces.boundary)
+    return BoundaryFaces(n, mesh.points.dtype, mesh.device, regions)
 
 
 def _of_rows(what: str, value: object, shape: tuple[int, ...], like: Tensor) -> Tensor:
@@ -81,44 +138,6 @@ def _need_values(what: str, given: Tensor, like: Tensor) -> None:
     need_tensor(what, given, like.device)
     if given.is_complex() and not like.is_complex():
         raise MeshError(f"{what}: expected real values as the field's, found {brief(given)}")
-
-
-def known_faces(what: str, mesh: Mesh, given: Tensor | Iterable[str]) -> Tensor:
-    """int64 [k], ascending: the boundary faces of a mask [n_boundary], or of regions by name.
-
-    Raises:
-        MeshError: the mask has another length, or a region is none of the boundary.
-    """
-    n = n_boundary(mesh)
-    if isinstance(given, Tensor):
-        if given.dtype != torch.bool or given.shape != (n,):
-            raise MeshError(
-                f"{what}: expected bool [{n}], one for each boundary face, or names of regions, "
-                f"found {brief(given)}"
-            )
-        return torch.nonzero(given).squeeze(1)
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, Iterable):
-        raise MeshError(
-            f"{what}: expected a mask of the boundary faces or names of regions, "
-            f"found {brief(given)}"
-        )
-    mask = torch.zeros(n, dtype=torch.bool, device=mesh.device)
-    for name in names:
-        mask[_of_region(what, mesh, name)[0]] = True
-    return torch.nonzero(mask).squeeze(1)
-
-
-def _of_region(what: str, mesh: Mesh, name: str) -> tuple[Tensor, Tensor, int]:
-    """Rows of the boundary, the rows of the region that name them, and the region's length."""
-    named = boundary_named(mesh)
-    found: list[tuple[str, Rows]] = [(e, rows) for (n, e), rows in named.items() if n == name]
-    if len(found) != 1:
-        regions = ", ".join(sorted({repr(n) for n, _ in named})) or "none"
-        problem = "is no region of sides, faces or cells" if not found else "has several entities"
-        raise MeshError(f"{what}: {name!r} {problem}; regions that lie on faces: {regions}")
-    entity, (faces, rows) = found[0]
-    return faces, rows, len(mesh.region(name, entity))
 
 
 def extra_values(mesh: Mesh, on: str, known: Tensor | None) -> Extra | None:

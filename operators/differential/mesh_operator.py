@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -11,6 +12,7 @@ from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.operators.adjacency.neighbours import Adjacency
 from meshkit.operators.differential.answers import computed, need_out, placed
+from meshkit.operators.differential.boundary_values import BoundaryFaces, BoundaryValues
 from meshkit.operators.differential.composition import LinearMap
 from meshkit.operators.differential.sparse_map import rows_of_pairs
 from meshkit.operators.values import need_tensor
@@ -29,7 +31,7 @@ class MeshOperator:
     gives_on: str  # where the answer stands
     map: LinearMap  # fields, then the known boundary values -> answers
     determined: Tensor  # bool [n]: the other rows of every answer are NaN
-    n_boundary: int  # how many boundary faces the mesh has
+    faces: BoundaryFaces | None  # the boundary, where the operator was prepared for values on it
     known: Tensor | None  # int64 [k], ascending: those that have a value; None: prepared without
     order: float
     """The order of the error in the root mean square on shaken meshes that are refined."""
@@ -40,10 +42,12 @@ class MeshOperator:
         object.__setattr__(self, "_lost", torch.nonzero(~self.determined).squeeze(1))
 
     def __repr__(self) -> str:
-        n = len(self.determined)
+        n, known = len(self.determined), ""
+        if self.known is not None:
+            known = f", with values on {len(self.known)} of {self.n_boundary} boundary faces"
         return (
             f"MeshOperator({self.name}: {self.takes_on} -> {self.gives_on}, "
-            f"{n - len(self._lost)} rows of {n} determined)"
+            f"{n - len(self._lost)} rows of {n} determined{known})"
         )
 
     @property
@@ -51,8 +55,13 @@ class MeshOperator:
         """How many rows a field has."""
         return self.map.n_cols - (0 if self.known is None else len(self.known))
 
+    @property
+    def n_boundary(self) -> int:
+        """How many boundary faces the mesh has, where some have values; else 0."""
+        return 0 if self.faces is None else self.faces.n
+
     def apply(
-        self, values: Tensor, boundary: Tensor | None = None, *, out: Tensor | None = None
+        self, values: Tensor, boundary: BoundaryValues | None = None, *, out: Tensor | None = None
     ) -> Tensor:
         """The operator of a field.
 
@@ -61,9 +70,9 @@ class MeshOperator:
                 components. float32 and float64 are computed as they are (coefficients are cast),
                 narrower ones in float32, integers in the dtype of the coefficients, complex ones
                 part by part.
-            boundary: [n_boundary, ...], with the further axes of `values`: needed where the
-                operator was prepared for boundary values, and of these only the known ones are
-                read.
+            boundary: needed where the operator was prepared for boundary values: [n_boundary, ...]
+                with the further axes of `values`, or by region, a value or one for each of its
+                rows. Only the known ones are read.
             out: memory for the answer, of its shape, dtype and device, apart from that of the
                 others: what was there is overwritten, and derivatives do not go through it. Many
                 fields one after the other then cost no fresh memory, which takes longer to touch
@@ -79,23 +88,37 @@ class MeshOperator:
                 values or boundary, or something needs derivatives through it.
         """
         self._need(values)
+        rows = None if boundary is None else self._rows(values, boundary)
         if out is not None:
             lead = values.shape[1 : values.ndim - len(self.map.form.takes)]
             shape = (self.map.n_rows, *lead, *self.map.form.gives)
-            given = {"values": values, "boundary values": boundary}
+            given = {"values": values, "boundary values": rows}
             need_out(self.name, out, shape, _answered(values, self.map.dtype), given, self.map)
         if values.is_complex():
-            return placed(self._of_complex(values, boundary), out)
+            return placed(self._of_complex(values, rows), out)
         wide = _computable(values, self.map.dtype)
         if self.known is not None:
-            wide = torch.cat([wide, self._known(wide, boundary)])
-        elif boundary is not None:
+            wide = torch.cat([wide, self._known(wide, rows)])
+        map = self.map.of_dtype(wide.dtype)
+        return computed(map, wide, self._lost, _answered(values, wide.dtype), out)
+
+    def _rows(self, values: Tensor, given: BoundaryValues) -> Tensor:
+        """[n_boundary, ...]: as it is, or from regions, where each known face must be in one."""
+        if self.faces is None or self.known is None:
             raise MeshError(
                 f"{self.name}: boundary values given to an operator that was prepared without; "
                 "name them when you make it"
             )
-        map = self.map.of_dtype(wide.dtype)
-        return computed(map, wide, self._lost, _answered(values, wide.dtype), out)
+        if not isinstance(given, Mapping):
+            return given
+        found = self.faces.values(self.name, given, values)
+        named = torch.isin(self.known, self.faces.known(self.name, given))
+        if missing := len(named) - int(named.sum()):
+            raise MeshError(
+                f"{self.name}: {missing} boundary faces that the operator was prepared for are in "
+                f"none of the regions given, {', '.join(map(repr, given)) or 'none'}"
+            )
+        return found
 
     def _of_complex(self, values: Tensor, boundary: Tensor | None) -> Tensor:
         parts = [torch.view_as_real(values)]
@@ -108,7 +131,9 @@ class MeshOperator:
     def _known(self, values: Tensor, boundary: Tensor | None) -> Tensor:
         shape = (self.n_boundary, *values.shape[1:])
         if boundary is None:
-            raise MeshError(f"{self.name}: expected boundary values {list(shape)}, found none")
+            raise MeshError(
+                f"{self.name}: expected boundary values {list(shape)}, or by region, found none"
+            )
         given = need_tensor(f"{self.name}: boundary values", boundary, values.device)
         if given.shape != shape or given.is_complex():
             raise MeshError(

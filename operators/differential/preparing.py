@@ -16,10 +16,8 @@ from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.differential.boundary_values import (
     BoundaryValues,
-    boundary_values,
+    boundary_faces,
     extra_values,
-    known_faces,
-    n_boundary,
 )
 from meshkit.operators.differential.composition import LinearMap
 from meshkit.operators.differential.finite_elements import cotangent_map, fem_map
@@ -139,7 +137,8 @@ def prepared(
     if dtype is not None and not known_dtype:
         found = dtype if isinstance(dtype, torch.dtype) else brief(dtype)
         raise MeshError(f"{what}: expected a floating dtype of torch, found {found}")
-    known = None if boundary is None else known_faces(what, mesh, boundary)
+    faces = None if boundary is None else boundary_faces(mesh)
+    known = None if boundary is None or faces is None else faces.known(what, boundary)
     made, determined = row.make(
         Wanted(
             what,
@@ -157,7 +156,7 @@ def prepared(
         place if row.gives_on is None else row.gives_on,
         made,
         determined,
-        n_boundary(mesh) if boundary is not None else 0,
+        faces,
         known,
         row.order,
     )
@@ -189,7 +188,7 @@ def applied(
     given = mask = None
     if boundary is not None:
         need_on(what, on, mesh)
-        given = boundary_values(what, mesh, boundary, values)
+        given = boundary_faces(mesh).values(what, boundary, values)
         mask = ~torch.isnan(given.detach()).flatten(1).any(1) if given.ndim > 1 else ~given.isnan()
     floating = values.is_floating_point() or values.is_complex()
     dtype = torch.promote_types(mesh.points.dtype, values.dtype) if floating else None

@@ -218,7 +218,9 @@ def test_more_refusals() -> None:
     with pytest.raises(MeshError, match="was prepared without"):
         operator.apply(torch.zeros(8), torch.zeros(24))
     prepared = ops.gradient_operator(hexes, on="cells", boundary=torch.ones(24, dtype=torch.bool))
-    with pytest.raises(MeshError, match=r"expected boundary values \[24\], found none"):
+    with pytest.raises(
+        MeshError, match=r"expected boundary values \[24\], or by region, found none"
+    ):
         prepared.apply(torch.zeros(8))
     with pytest.raises(MeshError, match=r"transposed gradient: expected values on cells"):
         operator.transpose().apply(torch.zeros(8, 2))
@@ -243,3 +245,31 @@ def test_regions_give_boundary_values() -> None:
     right = ops.gradient(mesh, field, on="cells", boundary=values)
     assert torch.equal(ops.gradient(mesh, field, on="cells", boundary={"inlet": 3.0}), right)
     assert not torch.equal(right, ops.gradient(mesh, field, on="cells"))
+
+
+def test_an_operator_takes_values_by_region() -> None:
+    mesh: Mesh = shaken(meshes.cube_hexes(2))
+    boundary = ops.boundary(mesh)
+    sides = torch.stack([boundary.cell_data["parent_cell"], boundary.cell_data["local_face"]], 1)
+    regions = [Region("inlet", "side", sides[:3]), Region("wall", "side", sides[3:9])]
+    mesh = mesh.replace(regions=regions)
+    operator = ops.gradient_operator(mesh, on="cells", boundary=["inlet", "wall"])
+    assert repr(operator).endswith("determined, with values on 9 of 24 boundary faces)")
+    field = ops.cell_centroids(mesh) @ G
+    on_wall = torch.arange(6.0, dtype=torch.float64)
+    given: dict[str, torch.Tensor | float] = {"inlet": 1.0, "wall": on_wall}
+    by_row = torch.full((operator.n_boundary,), torch.nan, dtype=torch.float64)
+    by_row[:3], by_row[3:9] = 1.0, on_wall
+    right = operator.apply(field, by_row)
+    assert torch.equal(operator.apply(field, given), right)
+    assert torch.equal(operator.apply(field, given, out=torch.empty_like(right)), right)
+    turning = torch.complex(field, -field)
+    by_region = {name: torch.as_tensor(x) * (1 - 1j) for name, x in given.items()}
+    assert torch.equal(operator.apply(turning, by_region), torch.complex(right, -right))
+    with pytest.raises(MeshError, match=r"6 boundary faces .* in none of the regions .*'inlet'$"):
+        operator.apply(field, {"inlet": 1.0})
+    with pytest.raises(MeshError, match=r"'outlet' is no region .*: 'inlet', 'wall'"):
+        operator.apply(field, {"outlet": 1.0})
+    without = ops.gradient_operator(mesh, on="cells")
+    with pytest.raises(MeshError, match="was prepared without"):
+        without.apply(field, given)
