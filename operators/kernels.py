@@ -121,6 +121,12 @@ def unaliased(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function, unaliased=True)
 
 
+def unaliased_inner(function: Callable[P, R]) -> Kernel[P, R]:
+    """An unaliased kernel for other kernels only: nothing is compiled for Python to call, which
+    would take longer than a short loop does."""
+    return Kernel(function, unaliased=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def worth_compiling(n: int, device: torch.device) -> bool:
     """Whether compiled code is the faster way through n ids on this device."""
     return device.type == "cpu" and n >= WORTH_COMPILING

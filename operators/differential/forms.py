@@ -26,6 +26,11 @@ class Form:
     gives: Shape
     pattern: tuple[Term, ...]
 
+    def __post_init__(self) -> None:
+        wrong = [sign for *_, sign in self.pattern if abs(sign) != 1]
+        if wrong:
+            raise ValueError(f"expected signs of 1 or -1 (loops write no factor), found {wrong[0]}")
+
     def terms(self, units: int) -> list[Term]:
         """For a field of this many units, ordered by the input component."""
         inputs, outputs = prod(self.takes), prod(self.gives)

@@ -65,3 +65,9 @@ def test_loops_are_torch(name: str, against: Against, transposed: bool) -> None:
                     torch.testing.assert_close(
                         found, made.in_torch(columns, units), rtol=1e-12, atol=1e-12, equal_nan=True
                     )
+
+
+@pytest.mark.parametrize("sign", [2.0, 0.0, -0.5])
+def test_a_form_has_signs_and_no_factors(sign: float) -> None:
+    with pytest.raises(ValueError, match=f"expected signs of 1 or -1 .*found {sign}"):
+        Form((), (), ((0, 0, 0, 1.0), (0, 0, 0, sign)))
