@@ -18,9 +18,9 @@ die when a data loader forks, or abort when two Python threads call at once.
 
 What to keep in mind when writing one: ids are checked before, since a kernel that reads out of
 bounds gives nonsense or dies; a sum has the same order whatever the range; int64 with uint64 gives
-float64; each combination of dtypes is compiled anew (0.2 to 2 s), so few are used; a kernel that
-another one calls stands in the same file, and so do the constants it reads, because the kept code
-is renewed when that file changes and not otherwise.
+float64; each combination of dtypes is compiled anew (0.2 to 2 s), so few are used. A kernel calls
+others, of its own file or imported, and reads constants of any: kept code is renewed when one of
+these changes, or how it is compiled (`kept_code`).
 """
 
 from __future__ import annotations
@@ -28,21 +28,20 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
-from pathlib import Path
 from types import FunctionType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from meshkit.operators.kept_code import closure_stamp, globals_of, keep, stamp
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,7 +82,8 @@ class Kernel(Generic[P, R]):
         """What numba makes of it, for kernels that call this one."""
         with _COMPILING:
             if self._compiled is None:
-                self._compiled = _keeping(self._jit())
+                made = self._jit()
+                self._compiled = made if keep(made, self.stamp) else self._jit()
             return self._compiled
 
     def _jit(self) -> Any:
@@ -91,7 +91,40 @@ class Kernel(Generic[P, R]):
         if self._unaliased and not numba.config.DISABLE_JIT:
             options["pipeline_class"] = _unaliased_compiler()
         made = numba.njit(nogil=True, error_model="numpy", **options)
-        return made(_with_compiled_callees(cast(Any, self.python)))
+        return made(self._with_compiled_callees())
+
+    @cached_property
+    def stamp(self) -> str:
+        """What its compiled code follows from; what its closure holds numba tells apart itself."""
+        callees = {
+            name: other.stamp + closure_stamp(cast(Any, other.python))
+            for name, other in self._callees.items()
+        }
+        how = (self._unaliased, *sorted(self._options.items()), *_HOW)
+        return stamp(cast(Any, self.python), callees, *how)
+
+    @cached_property
+    def _callees(self) -> dict[str, Kernel[Any, Any]]:
+        function: FunctionType = cast(Any, self.python)
+        scope = function.__globals__
+        names = sorted(globals_of(function.__code__))
+        return {name: v for name in names if isinstance(v := scope.get(name), Kernel)}
+
+    def _with_compiled_callees(self) -> FunctionType:
+        """The function, seeing compiled functions where it has kernels."""
+        function: FunctionType = cast(Any, self.python)
+        if not self._callees:
+            return function
+        compiled = {name: other.compiled() for name, other in self._callees.items()}
+        made = FunctionType(
+            function.__code__,
+            {**function.__globals__, **compiled},
+            function.__name__,
+            function.__defaults__,
+            function.__closure__,
+        )
+        made.__qualname__, made.__kwdefaults__ = function.__qualname__, function.__kwdefaults__
+        return made
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -226,7 +259,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-# --- compiling, and keeping what was compiled ----------------------------------------------------
+# --- compiling -----------------------------------------------------------------------------------
 
 _COMPILING = threading.RLock()
 
@@ -298,56 +331,5 @@ def _no_fork_while_numba_compiles() -> None:
         )
 
 
-def _with_compiled_callees(function: FunctionType) -> FunctionType:
-    """The function, seeing compiled functions where its file has kernels."""
-    scope = function.__globals__
-    called = {k: v for k in function.__code__.co_names if isinstance(v := scope.get(k), Kernel)}
-    if not called:
-        return function
-    for name, other in called.items():
-        if other.python.__module__ != function.__module__:
-            raise ImportError(
-                f"{function.__module__}.{function.__name__}: the kernel {name} that it calls is "
-                f"of {other.python.__module__}; kept code would not see it change"
-            )
-    seen = {**scope, **{name: other.compiled() for name, other in called.items()}}
-    made = FunctionType(
-        function.__code__, seen, function.__name__, function.__defaults__, function.__closure__
-    )
-    made.__qualname__, made.__kwdefaults__ = function.__qualname__, function.__kwdefaults__
-    return made
-
-
-def _keeping(dispatcher: Any) -> Any:
-    """Let numba keep the compiled code beside the source, else for the user, else in a temporary
-    folder of the user's own, else not at all."""
-    if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT
-        return dispatcher
-    import numba
-
-    try:
-        dispatcher.enable_caching()
-    except RuntimeError:  # "cannot cache function: no locator available"
-        folder = _own_temporary_folder()
-        if folder is not None:
-            before = numba.config.CACHE_DIR
-            numba.config.CACHE_DIR = str(folder)
-            try:
-                dispatcher.enable_caching()
-            finally:
-                numba.config.CACHE_DIR = before
-    return dispatcher
-
-
-def _own_temporary_folder() -> Path | None:
-    """A folder that only this user can write: kept code is run, so no one else may leave any."""
-    if not hasattr(os, "getuid"):
-        return None
-    try:
-        folder = Path(tempfile.gettempdir()) / f"meshkit-kernels-{os.getuid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError:
-        return None
-    private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
-    return folder if private and found.st_uid == os.getuid() else None
+_HOW: Final = (Kernel._jit.__code__, _unaliased_compiler.__wrapped__.__code__)
+"""The code that says how kernels are compiled."""

@@ -126,14 +126,6 @@ def test_four_threads_may_call_a_kernel_at_once(
         assert all(callers.map(call, range(8)))
 
 
-def test_a_kernel_of_another_file_is_not_called(
-    monkeypatch: pytest.MonkeyPatch, fresh: Kernel[[int, int, Array, Array], None]
-) -> None:
-    monkeypatch.setattr(twice.python, "__module__", "elsewhere")
-    with pytest.raises(ImportError, match="the kernel twice that it calls is of elsewhere"):
-        fresh.compiled()
-
-
 def run(script: Path, *arguments: str, **more: object) -> str:
     """What a script prints, in a process of its own."""
     done = subprocess.run(  # type: ignore[call-overload]
