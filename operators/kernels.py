@@ -141,9 +141,14 @@ def bare_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function, _nrt=False)
 
 
+def bare_inner(function: Callable[P, R]) -> Kernel[P, R]:
+    """A bare kernel for other kernels only: nothing is compiled for Python to call."""
+    return Kernel(function, _nrt=False, **_INNER)
+
+
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
-    """A bare kernel for other kernels, written into them wherever they call it."""
-    return Kernel(function, _nrt=False, forceinline=True)
+    """As `bare_inner`, written into other kernels wherever they call it."""
+    return Kernel(function, _nrt=False, forceinline=True, **_INNER)
 
 
 def unaliased(function: Callable[P, R]) -> Kernel[P, R]:
@@ -157,7 +162,11 @@ def unaliased(function: Callable[P, R]) -> Kernel[P, R]:
 def unaliased_inner(function: Callable[P, R]) -> Kernel[P, R]:
     """An unaliased kernel for other kernels only: nothing is compiled for Python to call, which
     would take longer than a short loop does."""
-    return Kernel(function, unaliased=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return Kernel(function, unaliased=True, **_INNER)
+
+
+_INNER: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Without what Python would call it through."""
 
 
 def worth_compiling(n: int, device: torch.device) -> bool:

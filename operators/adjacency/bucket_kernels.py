@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from meshkit.celltypes import Template
+from meshkit.operators.adjacency.row_kernels import sort
 from meshkit.operators.kernels import Array, Kernel, kernel
 
 NONE: Final = np.uint32(0xFFFFFFFF)
@@ -79,23 +80,7 @@ def sort_crowded(lo: int, hi: int, starts: Array, ends: Array, words: Array) -> 
     """Sort the buckets of the points lo to hi that more than `FEW` sides are in."""
     for point in range(lo, hi):
         if ends[point] - starts[point] > FEW:
-            sort_bucket(words, np.int64(starts[point]), np.int64(ends[point]))
-
-
-@kernel
-def sort_bucket(words: Array, begin: Any, end: Any) -> None:
-    """The words from begin to end in ascending order (Shell's way: the same at every run)."""
-    gap = 1
-    while gap < (end - begin) // 9:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(begin + gap, end):
-            held, j = words[i], i
-            while j - gap >= begin and words[j - gap] > held:
-                words[j] = words[j - gap]
-                j -= gap
-            words[j] = held
-        gap //= 3
+            sort(words, np.int64(starts[point]), np.int64(ends[point]))
 
 
 @kernel

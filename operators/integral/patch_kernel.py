@@ -15,6 +15,7 @@ from torch import Tensor
 
 from meshkit.operators.integral.summation import total
 from meshkit.operators.kernels import Array, array, kernel, over_rows
+from meshkit.operators.measure.ring_parts import area_vector, mean_of_points, size_facing
 
 _EPS: Final = float(np.finfo(np.float64).eps)
 _BLOCK: Final = 1 << 10
@@ -106,37 +107,6 @@ def _take(
 
 
 @kernel
-def _mean(points: Array, ids: Array, begin: int, end: int) -> tuple[float, float, float]:
-    """The vertex mean of a ring."""
-    p, n = ids[begin], end - begin
-    ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-    mx, my, mz = 0.0, 0.0, 0.0
-    for i in range(begin + 1, end):
-        p = ids[i]
-        mx, my, mz = mx + points[p, 0] - ox, my + points[p, 1] - oy, mz + points[p, 2] - oz
-    return ox + mx / n, oy + my / n, oz + mz / n
-
-
-@kernel
-def _area_vector(
-    points: Array, ids: Array, begin: int, end: int
-) -> tuple[float, float, float, bool]:
-    """The area vector of a ring of three or more, and whether it is more than rounding."""
-    p, q = ids[begin], ids[begin + 1]
-    ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-    bx, by, bz = points[q, 0] - ox, points[q, 1] - oy, points[q, 2] - oz
-    vx, vy, vz, reach = 0.0, 0.0, 0.0, max(abs(bx), abs(by), abs(bz))
-    for i in range(begin + 2, end):
-        ax, ay, az = bx, by, bz
-        p = ids[i]
-        bx, by, bz = points[p, 0] - ox, points[p, 1] - oy, points[p, 2] - oz
-        vx, vy, vz = vx + ay * bz - az * by, vy + az * bx - ax * bz, vz + ax * by - ay * bx
-        reach = max(reach, abs(bx), abs(by), abs(bz))
-    usable = not math.sqrt(vx * vx + vy * vy + vz * vz) <= 2 * _EPS * reach * reach
-    return vx / 2, vy / 2, vz / 2, usable
-
-
-@kernel
 def _weights(lo: int, hi: int, points: Array, offsets: Array, ids: Array, out: Array) -> None:
     for row in range(lo, hi):
         begin, end = offsets[row], offsets[row + 1]
@@ -145,14 +115,14 @@ def _weights(lo: int, hi: int, points: Array, offsets: Array, ids: Array, out: A
             out[i] = 0.0
         if n < 3:
             continue
-        vx, vy, vz, usable = _area_vector(points, ids, begin, end)
+        vx, vy, vz, reach = area_vector(points, ids, begin, end)
         if n == 3:
             third = math.sqrt(vx * vx + vy * vy + vz * vz) / 3
             out[begin], out[begin + 1], out[begin + 2] = third, third, third
             continue
-        if not usable:
+        if math.sqrt(vx * vx + vy * vy + vz * vz) <= _EPS * reach * reach:
             continue
-        mx, my, mz = _mean(points, ids, begin, end)
+        mx, my, mz = mean_of_points(points, ids, begin, end)
         whole, last = 0.0, end - 1
         p = ids[last]
         ax, ay, az = points[p, 0] - mx, points[p, 1] - my, points[p, 2] - mz
@@ -160,9 +130,7 @@ def _weights(lo: int, hi: int, points: Array, offsets: Array, ids: Array, out: A
             p = ids[i]
             bx, by, bz = points[p, 0] - mx, points[p, 1] - my, points[p, 2] - mz
             x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-            part = math.sqrt(x * x + y * y + z * z) / 6
-            if x * vx + y * vy + z * vz < 0:
-                part = -part
+            part = size_facing(x * vx + y * vy + z * vz, x, y, z) / 6
             out[last] += part
             out[i] += part
             whole += part
@@ -192,8 +160,8 @@ def _shares(
             out[row] = 0.5
             continue
         a, b = cell[row], other[row]
-        mx, my, mz = _mean(points, ids, begin, end)
-        vx, vy, vz, _ = _area_vector(points, ids, begin, end)
+        mx, my, mz = mean_of_points(points, ids, begin, end)
+        vx, vy, vz, _ = area_vector(points, ids, begin, end)
         x, y, z = mx - centres[a, 0], my - centres[a, 1], mz - centres[a, 2]
         near = abs(x * vx + y * vy + z * vz)
         x, y, z = centres[b, 0] - mx, centres[b, 1] - my, centres[b, 2] - mz
@@ -240,12 +208,13 @@ def _press(
 
     The fan is taken piece by piece, between the corners a and b and what all pieces share, m.
     """
-    vx, vy, vz, usable = _area_vector(points, ids, begin, end)
+    vx, vy, vz, reach = area_vector(points, ids, begin, end)
+    usable = not math.sqrt(vx * vx + vy * vy + vz * vz) <= _EPS * reach * reach
     # A triangle is one piece, with its first corner for m; else m is the mean of all corners.
     first, n, a = begin, end - begin, ids[end - 1]
     if n == 3:
         first, n, a = begin + 2, 1, ids[begin + 1]
-    mx, my, mz = _mean(points, ids, begin, begin + n)
+    mx, my, mz = mean_of_points(points, ids, begin, begin + n)
     sheared = usable and len(shear) > 0
     if whole >= 0:
         n = 1
@@ -264,8 +233,7 @@ def _press(
         tx, ty, tz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
         sx, sy, sz = ax + bx + mx, ay + by + my, az + bz + mz
         if sheared:
-            size = math.sqrt(tx * tx + ty * ty + tz * tz) / 6
-            size = -size if tx * vx + ty * vy + tz * vz < 0 else size
+            size = size_facing(tx * vx + ty * vy + tz * vz, tx, ty, tz) / 6
             if whole >= 0:
                 _pull(sums, 3 * size, fx, fy, fz, sx / 3, sy / 3, sz / 3)
             else:

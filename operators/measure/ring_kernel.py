@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from meshkit.operators.kernels import Array, array, inlined, kernel, over_rows
+from meshkit.operators.measure.ring_parts import area_vector, mean_from_first, size_facing
 
 
 def ring_geometry(points: Tensor, offsets: Tensor, ids: Tensor, *wanted: str) -> dict[str, Tensor]:
@@ -60,55 +61,22 @@ def _vectors(
 ) -> None:
     for row in range(lo, hi):
         begin, end = offsets[row], offsets[row + 1]
-        x, y, z, reach = _area_vector(points, ids, begin, end)
+        x, y, z = 0.0, 0.0, 0.0
+        if end - begin >= 3:
+            x, y, z, _ = area_vector(points, ids, begin, end)
         if unit:
-            size = math.sqrt(x * x + y * y + z * z)
+            size, reach = math.sqrt(x * x + y * y + z * z), 0.0
+            mx, my, mz = mean_from_first(points, ids, begin, end)
+            for i in range(begin, end):
+                p, q = ids[begin], ids[i]
+                reach = max(reach, abs(points[q, 0] - points[p, 0] - mx))
+                reach = max(reach, abs(points[q, 1] - points[p, 1] - my))
+                reach = max(reach, abs(points[q, 2] - points[p, 2] - mz))
             if size <= eps * reach * reach:
                 x, y, z = otherwise, otherwise, otherwise
             else:
                 x, y, z = x / size, y / size, z / size
         vectors[row, 0], vectors[row, 1], vectors[row, 2] = x, y, z
-
-
-@kernel
-def _area_vector(
-    points: Array, ids: Array, begin: int, end: int
-) -> tuple[float, float, float, float]:
-    """The area vector of a ring, and how far it reaches from its vertex mean."""
-    n = end - begin
-    if n < 3:
-        return 0.0, 0.0, 0.0, 0.0
-    p, q, r = ids[begin], ids[begin + 1], ids[begin + 2]
-    ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-    ax, ay, az = points[q, 0] - ox, points[q, 1] - oy, points[q, 2] - oz
-    bx, by, bz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
-    vx, vy, vz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    mx, my, mz = ax + bx, ay + by, az + bz
-    for i in range(begin + 3, end):
-        # A fan from the first point has the area vector of the one from the mean.
-        ax, ay, az = bx, by, bz
-        r = ids[i]
-        bx, by, bz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
-        vx += ay * bz - az * by
-        vy += az * bx - ax * bz
-        vz += ax * by - ay * bx
-        mx, my, mz = mx + bx, my + by, mz + bz
-    if end - begin == 4:
-        # Of a quad by its diagonals, which are exact where it is folded to nothing.
-        q, r, s = ids[begin + 1], ids[begin + 2], ids[begin + 3]
-        ax, ay, az = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
-        bx = points[s, 0] - points[q, 0]
-        by = points[s, 1] - points[q, 1]
-        bz = points[s, 2] - points[q, 2]
-        vx, vy, vz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    mx, my, mz = mx / n, my / n, mz / n
-    reach = max(abs(mx), abs(my), abs(mz))
-    for i in range(begin + 1, end):
-        r = ids[i]
-        reach = max(reach, abs(points[r, 0] - ox - mx))
-        reach = max(reach, abs(points[r, 1] - oy - my))
-        reach = max(reach, abs(points[r, 2] - oz - mz))
-    return vx / 2, vy / 2, vz / 2, reach
 
 
 @kernel
@@ -156,13 +124,6 @@ def _triangle(points: Array, p: int, q: int, r: int) -> Geometry:
 
 
 @inlined
-def _size(facing: float, x: float, y: float, z: float) -> float:
-    """The length of a vector, negative where it faces back."""
-    size = math.sqrt(x * x + y * y + z * z)
-    return -size if facing < 0 else size
-
-
-@inlined
 def _quad(points: Array, p: int, q: int, r: int, s: int, eps: float) -> Geometry:
     # By its diagonals u and v, which are exact where it is folded to nothing, and w, from the
     # mean half way to the middle of u: four times the triangles of the fan are u x v, and that
@@ -190,10 +151,10 @@ def _quad(points: Array, p: int, q: int, r: int, s: int, eps: float) -> Geometry
         gx, gy, gz = 2 * (ey * wz - ez * wy), 2 * (ez * wx - ex * wz), 2 * (ex * wy - ey * wx)
         hx, hy, hz = 2 * (fy * wz - fz * wy), 2 * (fz * wx - fx * wz), 2 * (fx * wy - fy * wx)
         first, second = gx * nx + gy * ny + gz * nz, hx * nx + hy * ny + hz * nz
-        area = _size(square + first, nx + gx, ny + gy, nz + gz)
-        area += _size(square - first, nx - gx, ny - gy, nz - gz)
-        area += _size(square + second, nx + hx, ny + hy, nz + hz)
-        area += _size(square - second, nx - hx, ny - hy, nz - hz)
+        area = size_facing(square + first, nx + gx, ny + gy, nz + gz)
+        area += size_facing(square - first, nx - gx, ny - gy, nz - gz)
+        area += size_facing(square + second, nx + hx, ny + hy, nz + hz)
+        area += size_facing(square - second, nx - hx, ny - hy, nz - hz)
         area /= 8
         gx, gy, gz = ny * wz - nz * wy, nz * wx - nx * wz, nx * wy - ny * wx
         along, beside = gx * ux + gy * uy + gz * uz, gx * vx + gy * vy + gz * vz
@@ -208,17 +169,12 @@ def _quad(points: Array, p: int, q: int, r: int, s: int, eps: float) -> Geometry
 def _ring(points: Array, ids: Array, begin: int, end: int, eps: float) -> Geometry:
     n = end - begin
     ox = oy = oz = math.nan
-    mx, my, mz = 0.0, 0.0, 0.0
     if n:
-        p = ids[begin]
-        ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-        for i in range(begin + 1, end):
-            r = ids[i]
-            mx += points[r, 0] - ox
-            my += points[r, 1] - oy
-            mz += points[r, 2] - oz
-        mx, my, mz = mx / n, my / n, mz / n
-    vx, vy, vz, reach = _area_vector(points, ids, begin, end)
+        ox, oy, oz = points[ids[begin], 0], points[ids[begin], 1], points[ids[begin], 2]
+    mx, my, mz = mean_from_first(points, ids, begin, end)
+    vx, vy, vz, reach = 0.0, 0.0, 0.0, 0.0
+    if n >= 3:
+        vx, vy, vz, _ = area_vector(points, ids, begin, end)
     size = math.sqrt(vx * vx + vy * vy + vz * vz)
     area, cx, cy, cz = size, 0.0, 0.0, 0.0
     if n > 3:
@@ -228,9 +184,10 @@ def _ring(points: Array, ids: Array, begin: int, end: int, eps: float) -> Geomet
         for i in range(begin, end):
             r = ids[i]
             bx, by, bz = points[r, 0] - ox - mx, points[r, 1] - oy - my, points[r, 2] - oz - mz
+            reach = max(reach, abs(bx), abs(by), abs(bz))
             tx, ty, tz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
             along = (tx * vx + ty * vy + tz * vz) / 2
-            area += _size(along, tx, ty, tz) / 2
+            area += size_facing(along, tx, ty, tz) / 2
             cx += along * (ax + bx)
             cy += along * (ay + by)
             cz += along * (az + bz)

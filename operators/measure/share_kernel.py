@@ -15,6 +15,7 @@ from torch import Tensor
 from meshkit.celltypes import CellType
 from meshkit.operators.adjacency.templates import corners
 from meshkit.operators.kernels import Array, array, kernel
+from meshkit.operators.measure.ring_parts import area_vector, mean_of_points, size_facing
 from meshkit.operators.measure.rings import RingTable
 
 
@@ -109,29 +110,17 @@ def _of_triangle(points: Array, p: int, q: int, r: int, linear: bool, out: Array
 @kernel
 def _of_fan(points: Array, ids: Array, begin: int, end: int, linear: bool, out: Array) -> None:
     n = end - begin
-    p = ids[begin]
-    ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-    mx, my, mz = 0.0, 0.0, 0.0
-    vx, vy, vz = 0.0, 0.0, 0.0
-    ax, ay, az = 0.0, 0.0, 0.0
-    for i in range(begin + 1, end):
-        r = ids[i]
-        bx, by, bz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
-        vx += ay * bz - az * by
-        vy += az * bx - ax * bz
-        vz += ax * by - ay * bx
-        mx, my, mz = mx + bx, my + by, mz + bz
-        ax, ay, az = bx, by, bz
-    mx, my, mz = mx / n + ox, my / n + oy, mz / n + oz
+    if n < 3:
+        return
+    vx, vy, vz, _ = area_vector(points, ids, begin, end)
+    mx, my, mz = mean_of_points(points, ids, begin, end)
     whole = 0.0
     for i in range(begin, end):
         p, q = ids[i], ids[i + 1] if i + 1 < end else ids[begin]
         ax, ay, az = points[p, 0] - mx, points[p, 1] - my, points[p, 2] - mz
         bx, by, bz = points[q, 0] - mx, points[q, 1] - my, points[q, 2] - mz
         x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-        part = math.sqrt(x * x + y * y + z * z) / 2
-        if x * vx + y * vy + z * vz < 0:
-            part = -part
+        part = size_facing(x * vx + y * vy + z * vz, x, y, z) / 2
         whole += part
         share = part / (3 if linear else 2)
         out[p] += share
@@ -200,18 +189,10 @@ def _of_face(
 def _of_solids(
     points: Array, table: Array, flat: Array, ends: Array, linear: bool, out: Array
 ) -> None:
-    k = table.shape[1]
+    k, corners = table.shape[1], table.reshape(-1)
     ring = np.empty(len(flat), table.dtype)
     for row in range(len(table)):
-        p = table[row, 0]
-        ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-        mx, my, mz = 0.0, 0.0, 0.0
-        for i in range(1, k):
-            p = table[row, i]
-            mx += points[p, 0] - ox
-            my += points[p, 1] - oy
-            mz += points[p, 2] - oz
-        mx, my, mz = ox + mx / k, oy + my / k, oz + mz / k
+        mx, my, mz = mean_of_points(points, corners, row * k, row * k + k)
         for i in range(len(flat)):
             ring[i] = table[row, flat[i]]
         whole = 0.0
@@ -238,15 +219,7 @@ def _of_polyhedra(
         k = end - begin
         if k == 0:
             continue
-        p = ids[begin]
-        ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-        mx, my, mz = 0.0, 0.0, 0.0
-        for i in range(begin + 1, end):
-            p = ids[i]
-            mx += points[p, 0] - ox
-            my += points[p, 1] - oy
-            mz += points[p, 2] - oz
-        mx, my, mz = ox + mx / k, oy + my / k, oz + mz / k
+        mx, my, mz = mean_of_points(points, ids, begin, end)
         whole = 0.0
         for f in range(faces[row], faces[row + 1]):
             if ends[f + 1] - ends[f] >= 3:

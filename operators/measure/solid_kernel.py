@@ -7,7 +7,6 @@ against the other.
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from meshkit.cells import Cells, Polyhedra
 from meshkit.celltypes import CellType
 from meshkit.operators.adjacency.templates import corners
 from meshkit.operators.kernels import Array, array, kernel, over_rows
+from meshkit.operators.measure.ring_parts import mean_of_points
 
 
 def solid_moments(
@@ -113,16 +113,8 @@ def _polyhedra(
 ) -> None:
     for row in range(lo, hi):
         begin, k = offsets[row], offsets[row + 1] - offsets[row]
-        ox = oy = oz = math.nan
-        if k:
-            ox, oy, oz = points[ids[begin], 0], points[ids[begin], 1], points[ids[begin], 2]
-        mx, my, mz, reach = 0.0, 0.0, 0.0, 0.0
-        for i in range(begin + 1, begin + k):
-            p = ids[i]
-            mx += points[p, 0] - ox
-            my += points[p, 1] - oy
-            mz += points[p, 2] - oz
-        mx, my, mz = ox + mx / k, oy + my / k, oz + mz / k
+        mx, my, mz = mean_of_points(points, ids, begin, begin + k)
+        reach = 0.0
         for i in range(begin, begin + k):
             p = ids[i]
             x, y, z = points[p, 0] - mx, points[p, 1] - my, points[p, 2] - mz

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from meshkit.operators.kernels import Array, array, kernel, over_rows
+from meshkit.operators.measure.ring_parts import area_vector
 from meshkit.operators.measure.rings import RingTable
 
 ROUNDING: Final = 16.0
@@ -139,35 +140,6 @@ def _of_triangle(points: Array, p: int, q: int, r: int) -> tuple[float, float, f
 
 
 @kernel
-def _area_vector(
-    points: Array, ids: Array, begin: int, end: int
-) -> tuple[float, float, float, float]:
-    """The area vector of a ring of three or more, and how far it reaches from its first point."""
-    p, q = ids[begin], ids[begin + 1]
-    ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
-    bx, by, bz = points[q, 0] - ox, points[q, 1] - oy, points[q, 2] - oz
-    reach = max(abs(bx), abs(by), abs(bz))
-    vx, vy, vz = 0.0, 0.0, 0.0
-    for i in range(begin + 2, end):
-        ax, ay, az = bx, by, bz
-        r = ids[i]
-        bx, by, bz = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
-        vx += ay * bz - az * by
-        vy += az * bx - ax * bz
-        vz += ax * by - ay * bx
-        reach = max(reach, abs(bx), abs(by), abs(bz))
-    if end - begin == 4:
-        # Of a quad by its diagonals, which are exact where it is folded to nothing.
-        q, r, s = ids[begin + 1], ids[begin + 2], ids[begin + 3]
-        ax, ay, az = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
-        bx = points[s, 0] - points[q, 0]
-        by = points[s, 1] - points[q, 1]
-        bz = points[s, 2] - points[q, 2]
-        vx, vy, vz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    return vx / 2, vy / 2, vz / 2, reach
-
-
-@kernel
 def _angles(
     lo: int,
     hi: int,
@@ -184,7 +156,7 @@ def _angles(
             a, b, c = _of_triangle(points, ids[begin], ids[begin + 1], ids[begin + 2])
             out[begin], out[begin + 1], out[begin + 2] = a, b, c
             continue
-        vx, vy, vz, _ = _area_vector(points, ids, begin, end)
+        vx, vy, vz, _ = area_vector(points, ids, begin, end)
         if end - begin == 3:
             vx, vy, vz = 0.0, 0.0, 0.0
         before = ids[end - 1]
@@ -210,7 +182,7 @@ def _angle_sums(points: Array, offsets: Array, ids: Array, out: Array) -> None:
             out[q] += b
             out[r] += c
             continue
-        vx, vy, vz, _ = _area_vector(points, ids, begin, end)
+        vx, vy, vz, _ = area_vector(points, ids, begin, end)
         missing = (n - 2) * math.pi
         before = ids[end - 1]
         for i in range(begin, end):
@@ -227,7 +199,7 @@ def _angle_sums(points: Array, offsets: Array, ids: Array, out: Array) -> None:
 def _normal_sums(points: Array, offsets: Array, ids: Array, eps: float, out: Array) -> None:
     for row in range(len(offsets) - 1):
         begin, end = offsets[row], offsets[row + 1]
-        vx, vy, vz, reach = _area_vector(points, ids, begin, end)
+        vx, vy, vz, reach = area_vector(points, ids, begin, end)
         size = math.sqrt(vx * vx + vy * vy + vz * vz)
         if size <= eps * reach * reach:
             continue

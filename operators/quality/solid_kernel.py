@@ -7,7 +7,6 @@ one against the other.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Set
 from typing import Final
 
@@ -17,10 +16,9 @@ from torch import Tensor
 
 from meshkit.operators.kernels import Array, array, kernel, over_rows
 from meshkit.operators.quality.metrics import COLUMNS
+from meshkit.operators.quality.tetra_kernel import angle_inside
 
 _HEXAHEDRON: Final = 1
-_FLAT: Final = 8 * sys.float_info.epsilon
-"""Faces closer than this lie on each other: the angle between them is 0, and never 2 pi."""
 
 
 def solid_shapes(
@@ -163,11 +161,7 @@ def _between_faces(x: Array, edges: Array, normal: Array) -> tuple[float, float]
         cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
         sine = (cx * ex + cy * ey + cz * ez) / size
         cosine = ux * vx + uy * vy + uz * vz
-        if sine == 0.0 and cosine == 0.0:
-            return math.nan, math.nan  # a face without area
-        if cosine < 0 and abs(sine) <= -_FLAT * cosine:
-            sine = abs(sine)
-        angle = math.pi - math.atan2(sine, cosine)
+        angle = angle_inside(sine, cosine)
         if angle != angle:
             return math.nan, math.nan
         low, high = min(low, angle), max(high, angle)

@@ -83,12 +83,12 @@ def _shapes(
             surface += math.sqrt(mx * mx + my * my + mz * mz)
             out[0, row] = 3 * longest * surface / triple
         if angles:
-            first = _inside(a * triple, jx * kx + jy * ky + jz * kz)
-            second = _inside(b * triple, jx * lx + jy * ly + jz * lz)
-            third = _inside(c * triple, kx * lx + ky * ly + kz * lz)
-            fourth = _inside(d * triple, jx * mx + jy * my + jz * mz)
-            fifth = _inside(e * triple, kx * mx + ky * my + kz * mz)
-            sixth = _inside(f * triple, lx * mx + ly * my + lz * mz)
+            first = angle_inside(a * triple, jx * kx + jy * ky + jz * kz)
+            second = angle_inside(b * triple, jx * lx + jy * ly + jz * lz)
+            third = angle_inside(c * triple, kx * lx + ky * ly + kz * lz)
+            fourth = angle_inside(d * triple, jx * mx + jy * my + jz * mz)
+            fifth = angle_inside(e * triple, kx * mx + ky * my + kz * mz)
+            sixth = angle_inside(f * triple, lx * mx + ly * my + lz * mz)
             low = min(first, second, third, fourth, fifth, sixth)
             high = max(first, second, third, fourth, fifth, sixth)
             total = first + second + third + fourth + fifth + sixth
@@ -106,7 +106,7 @@ def _shapes(
 
 
 @kernel
-def _inside(sine: float, cosine: float) -> float:
+def angle_inside(sine: float, cosine: float) -> float:
     """The angle between two faces, from their normals; NaN where one has no area."""
     if sine == 0.0 and cosine == 0.0:
         return math.nan

@@ -22,7 +22,6 @@ from meshkit.mesh import Mesh
 from meshkit.operators import kernels
 from meshkit.operators.adjacency import (
     alike_kernels,
-    bucket_kernels,
     matching_kernels,
     pairing,
     row_kernels,
@@ -396,7 +395,7 @@ def test_sorting_rows_and_words_of_any_length() -> None:
         assert values[:end].tolist() == wanted
         words = torch.randint(0, 5, (n,)).numpy().astype(np.uint64) << np.uint64(61)
         wanted = sorted(words.tolist())
-        bucket_kernels.sort_bucket(words, 0, n)
+        row_kernels.sort(words, 0, n)
         assert words.tolist() == wanted
 
 

@@ -1,6 +1,5 @@
 """Kept code is loaded while nothing changed that it follows from, and compiled anew otherwise."""
 
-import ast
 import os
 import subprocess
 import sys
@@ -111,11 +110,16 @@ for said in sys.argv[4:]:
     sys.path.insert(0, str(write(folder, zipped)))
     importlib.invalidate_caches()
     print(said, end=": ", flush=True)
-    child = os.fork()
-    if not child:
+    if sys.argv[2] == "beside the source":
+        child = os.fork()
+        if not child:
+            tell()
+            break
+        assert os.waitpid(child, 0)[1] == 0
+    else:  # cheaper: the modules are loaded anew, and so is what was kept
         tell()
-        break
-    assert os.waitpid(child, 0)[1] == 0
+        for name in [name for name in sys.modules if name.partition(".")[0] == "kept"]:
+            del sys.modules[name]
 '''
 
 ANSWERS = [
@@ -142,7 +146,7 @@ def test_what_changes_anywhere_is_seen_by_the_next_process(tmp_path: Path, place
     script, given = tmp_path / "processes.py", tmp_path / "given"
     script.write_text(PROCESSES)
     folder = given if place == "a given folder" else ""
-    answers = ANSWERS if place == "beside the source" else [ANSWERS[i] for i in (0, 1, 3)]
+    answers = ANSWERS if place == "a given folder" else [ANSWERS[i] for i in (0, 1, 3)]
     done = subprocess.run(
         [sys.executable, str(script), str(tmp_path), place, str(folder), *steps(answers)],
         stdin=subprocess.DEVNULL,
@@ -166,8 +170,6 @@ def test_each_kernel_can_be_kept() -> None:
         dotted = ".".join(file.relative_to(ROOT).with_suffix("").parts)
         found = vars(import_module(f"meshkit.{dotted}")).values()
         stamps = [each.stamp for each in found if isinstance(each, Kernel)]
-        decorated = sum(isinstance(node, ast.FunctionDef) for node in ast.parse(text).body)
-        assert len(stamps) <= decorated + 20
         seen += len(stamps)
     assert seen > 100
 
