@@ -141,13 +141,8 @@ def bare_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function, _nrt=False)
 
 
-def bare_inner(function: Callable[P, R]) -> Kernel[P, R]:
-    """A bare kernel for other kernels only: nothing is compiled for Python to call."""
-    return Kernel(function, _nrt=False, **_INNER)
-
-
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
-    """As `bare_inner`, written into other kernels wherever they call it."""
+    """A bare kernel for other kernels only, written into them wherever they call it."""
     return Kernel(function, _nrt=False, forceinline=True, **_INNER)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from meshkit.operators.kernels import Array, bare_inner, inlined
+from meshkit.operators.kernels import Array, inlined
 
 
-@bare_inner
+@inlined
 def mean_from_first(points: Array, ids: Array, begin: int, end: int) -> tuple[float, float, float]:
     """The mean of the points ids[begin:end], less the first of them; NaN of none."""
     if begin == end:
@@ -23,7 +23,7 @@ def mean_from_first(points: Array, ids: Array, begin: int, end: int) -> tuple[fl
     return mx / n, my / n, mz / n
 
 
-@bare_inner
+@inlined
 def mean_of_points(points: Array, ids: Array, begin: int, end: int) -> tuple[float, float, float]:
     """The mean of the points ids[begin:end]; NaN of none."""
     mx, my, mz = mean_from_first(points, ids, begin, end)
@@ -33,7 +33,7 @@ def mean_of_points(points: Array, ids: Array, begin: int, end: int) -> tuple[flo
     return mx, my, mz
 
 
-@bare_inner
+@inlined
 def area_vector(
     points: Array, ids: Array, begin: int, end: int
 ) -> tuple[float, float, float, float]:
@@ -42,6 +42,16 @@ def area_vector(
     ox, oy, oz = points[p, 0], points[p, 1], points[p, 2]
     bx, by, bz = points[q, 0] - ox, points[q, 1] - oy, points[q, 2] - oz
     reach = max(abs(bx), abs(by), abs(bz))
+    if end - begin == 4:
+        # Of a quad by its diagonals, which are exact where it is folded to nothing.
+        r, s = ids[begin + 2], ids[begin + 3]
+        ax, ay, az = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
+        reach = max(reach, abs(ax), abs(ay), abs(az))
+        x, y, z = points[s, 0], points[s, 1], points[s, 2]
+        reach = max(reach, abs(x - ox), abs(y - oy), abs(z - oz))
+        bx, by, bz = x - points[q, 0], y - points[q, 1], z - points[q, 2]
+        vx, vy, vz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        return vx / 2, vy / 2, vz / 2, reach
     vx, vy, vz = 0.0, 0.0, 0.0
     # A fan from the first point has the area vector of the one from the mean.
     for i in range(begin + 2, end):
@@ -52,14 +62,6 @@ def area_vector(
         vy += az * bx - ax * bz
         vz += ax * by - ay * bx
         reach = max(reach, abs(bx), abs(by), abs(bz))
-    if end - begin == 4:
-        # Of a quad by its diagonals, which are exact where it is folded to nothing.
-        q, r, s = ids[begin + 1], ids[begin + 2], ids[begin + 3]
-        ax, ay, az = points[r, 0] - ox, points[r, 1] - oy, points[r, 2] - oz
-        bx = points[s, 0] - points[q, 0]
-        by = points[s, 1] - points[q, 1]
-        bz = points[s, 2] - points[q, 2]
-        vx, vy, vz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     return vx / 2, vy / 2, vz / 2, reach
 
 
