@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from meshkit.mesh import Mesh
-from meshkit.operators.differential import flux_kernels
 from meshkit.operators.differential.boundary_values import extra_values
 from meshkit.operators.differential.cell_fluxes import cell_fluxes, values_of_faces
 from meshkit.operators.differential.composition import LinearMap, Product, Sum
 from meshkit.operators.differential.flux_geometry import flux_geometry
+from meshkit.operators.differential.flux_kernels import DIRECT
+from meshkit.operators.differential.flux_map import flux_map
 from meshkit.operators.differential.forms import SCALAR, divergence_form
 from meshkit.operators.differential.green_gauss import note, share_of_other, volume_of
 from meshkit.operators.differential.lsq import lsq_map
@@ -32,19 +33,17 @@ def finite_volume_map(
     """
     n, n_known = mesh.n_cells, 0 if known is None else len(known)
     d = mesh.points.shape[1]
-    where = samples(mesh, "cells")
-    inner, has = lsq_map(where, extra_values(mesh, "cells", known), power, dtype)
+    where, faces = samples(mesh, "cells"), flux_geometry(mesh)
+    extra = extra_values(mesh, "cells", known)
+    if faces.compiled:
+        inner = lsq_map(where, extra, power, torch.float64)
+        given = faces, where.positions, values_of_faces(faces, known), n_known, mesh.dim
+        return flux_map(DIRECT, SCALAR, *given, dtype, inner)
+    inner, has = lsq_map(where, extra, power, dtype)
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
-    faces = flux_geometry(mesh)
     jumps: list[Part] = []
     slopes: list[Part] = []
-    if faces.compiled:
-        given = (faces, where.positions, values_of_faces(faces, known), has, mesh.dim)
-        for done in flux_kernels.filled(flux_kernels.direct, *given, (1, d), dtype):
-            jumps.append(done.jumps)
-            slopes += [done.slopes] if done.slopes else []
-            determined[done.held] = done.good
-    for some in () if faces.compiled else cell_fluxes(mesh, faces, where.positions, known):
+    for some in cell_fluxes(mesh, faces, where.positions, known):
         over = volume_of(some)
         across = some.inner | some.known
         step = torch.where(across[..., None], some.to_face - some.from_other, 0)

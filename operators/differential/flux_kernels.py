@@ -1,329 +1,368 @@
 """The coefficients of Gauss' theorem, cell by cell, compiled: the CPU's way where no derivative in
-the points is asked for. The same answers as the torch code of `green_gauss` and `finite_volume`.
+the points is asked for. The same operators as the torch code of `green_gauss` and `finite_volume`,
+multiplied out: each cell's differences from its own value, of which each other cell has one.
+
+Geometry comes with three coordinates whatever the mesh has, so that loops over them have no ends to
+look up. A cell's faces and terms stand in small arrays that are made once for many cells.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from meshkit.operators.differential.bands import Band, bands
-from meshkit.operators.differential.flux_geometry import FluxGeometry
-from meshkit.operators.differential.sparse_map import Part, ids_dtype
-from meshkit.operators.kernels import Array, array, kernel, over_rows, unset
+from meshkit.operators.kernels import Array, inlined, kernel
 
+PLAIN, CORRECTED, DIRECT = 0, 1, 2
+"""What a value on a face is: see `plain_map`, `green_gauss_map` and `finite_volume_map`."""
 
-@dataclass(frozen=True, eq=False)
-class Filled:
-    """What a kernel made of one band."""
-
-    jumps: Part
-    slopes: Part | None  # None: of the plain method
-    held: Tensor  # int64: the rows that the band holds something of
-    good: Tensor  # bool: which of them are determined
+_HASH: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
-def filled(
-    method: Any,
-    faces: FluxGeometry,
-    places: Tensor,
-    value_of: Tensor,
-    has: Tensor,
+@kernel
+def lengths(
+    lo: int,
+    hi: int,
+    of_cell: Array,
+    indices: Array,
+    owner: Array,
+    neighbour: Array,
+    value_of: Array,
+    n: int,
+    most: int,
+    ends: Array,
+    inner: Array,
+    out: Array,
+) -> None:
+    """How many others each cell's answer depends on; 1 for a cell that stands alone, 0 without
+    faces."""
+    keys, places = np.empty(_room(most), np.int64), np.empty(_room(most), np.int64)
+    found, slots = np.empty(most + 1, np.int64), np.empty(most, np.int64)
+    beyond = np.empty((2, most), np.int64)
+    for row in range(lo, hi):
+        begin, end = of_cell[row], of_cell[row + 1]
+        _look(row, begin, end, indices, owner, neighbour, value_of, beyond)
+        count = _tell_apart(row, end - begin, beyond, n, ends, inner, keys, places, found, slots)
+        out[row] = max(count, 1) if end > begin else 0
+
+
+@kernel
+def coefficients(
+    lo: int,
+    hi: int,
+    method: int,
+    rows: Array,
+    counts: Array,
+    of_cell: Array,
+    indices: Array,
+    owner: Array,
+    neighbour: Array,
+    value_of: Array,
+    n: int,
+    most: int,
+    ends: Array,
+    inner: Array,
+    gradients: Array,
+    from_owner: Array,
+    from_neighbour: Array,
+    middles: Array,
+    warp: Array,
+    centroids: Array,
+    has: Array,
     dim: int,
-    sizes: tuple[int, int],
-    dtype: torch.dtype,
-) -> list[Filled]:
-    """The coefficients of every band by `plain`, `corrected` or `direct`.
+    cols: Array,
+    coefs: Array,
+    determined: Array,
+) -> None:
+    """Fill the rows lo to hi of one band.
 
     Args:
-        method: one of the kernels below.
-        faces, places: the geometry and the centroids [n, d] of the cells, float64.
-        value_of: int64 [n_faces]: which known value stands on each face, else -1.
-        has: bool [n]: the cells with a least-squares gradient.
+        method: one of the above.
+        rows, counts: int64: the band's cells, empty for all, and how many columns each has there.
+        of_cell, indices: the faces of each cell.
+        owner, neighbour, value_of: int64 [n_faces]: -1 where there is no other cell and no known
+            value.
+        n, most: how many cells there are, and the most terms that one of them has.
+        ends, inner, gradients: the least-squares gradients, compressed rows of columns and their
+            coefficients [e, 3].
+        from_owner, from_neighbour, middles: [n_faces, 3], float64; `from_neighbour` may be empty.
+        warp: [n_faces, 9], or empty.
+        centroids, has: [n, 3] and [n]: of the cells, and which of them have a gradient.
         dim: of the cells.
-        sizes: coefficients of each entry of the jumps, and of the slopes (0: there are none).
-        dtype: of the coefficients.
+        cols, coefs: [width, m] and [width, c, m], to fill.
+        determined: bool [n], to fill.
     """
-    n, ids = len(places), ids_dtype(len(places) + len(value_of))
-    warp = places[:0] if faces.warp is None else faces.warp.reshape(len(faces.warp), -1)
-    back = places[:0] if faces.from_neighbour is None else faces.from_neighbour
-    geometry = (faces.owner, faces.neighbour, value_of, faces.from_owner, back)
-    given = tuple(map(array, (*geometry, faces.centroids, warp, places, has)))
-    out = []
-    for band in bands(faces.of_cell.offsets):
-        jumps, slopes = (_blank(band, wider, c, ids, dtype) for wider, c in enumerate(sizes))
-        lengths = band.lengths
-        good = torch.zeros(len(band), dtype=torch.bool)
-        none = lengths[:0] if band.rows is None else band.rows
-        where = tuple(map(array, (none, band.begin, lengths, faces.of_cell.indices)))
-        answers = [array(x) for part in (jumps, slopes) for x in (part.cols, part.coefs)]
-        every: list[Any] = [*where, *given, dim, n, *answers, good.numpy()]
-        over_rows(method, len(band), *every)
-        own = torch.arange(n) if band.rows is None else band.rows
-        held = lengths > 0
-        out.append(Filled(jumps, slopes if sizes[1] else None, own[held], good[held]))
-    return out
-
-
-def _blank(band: Band, wider: int, c: int, ids: torch.dtype, dtype: torch.dtype) -> Part:
-    """A part of a band for a kernel to fill; no columns where it has no coefficients."""
-    width, m = band.width + wider if c else 0, len(band)
-    cols = unset(width * m, ids).reshape(width, m)
-    return Part(band.rows, cols, unset(width * c * m, dtype).reshape(width, c, m))
-
-
-@kernel
-def plain(
-    lo: int,
-    hi: int,
-    rows: Array,
-    begin: Array,
-    lengths: Array,
-    indices: Array,
-    owner: Array,
-    neighbour: Array,
-    value_of: Array,
-    from_owner: Array,
-    from_neighbour: Array,
-    middles: Array,
-    warp: Array,
-    places: Array,
-    has: Array,
-    dim: int,
-    n: int,
-    cols: Array,
-    coefs: Array,
-    _more: Array,
-    _none: Array,
-    good: Array,
-) -> None:
-    """Face values by distance, see `plain_map`."""
-    width, d = cols.shape[0], places.shape[1]
-    seen, beyond = np.zeros((3, width, 3)), np.zeros((2, width), np.int64)
-    bent = np.zeros((width, 9))
+    width, c, bent = cols.shape[0], coefs.shape[1], len(warp) > 0
+    keys, places = np.empty(_room(most), np.int64), np.empty(_room(most), np.int64)
+    found, slots = np.empty(most + 1, np.int64), np.empty(most, np.int64)
+    beyond = np.empty((2, most), np.int64)
+    seen, far, near, total = np.zeros(18), np.zeros(9), np.zeros(9), np.zeros((most + 1, 3))
+    terms = 3 if method == CORRECTED else 1
     for i in range(lo, hi):
-        row = rows[i] if len(rows) else i
-        mine = indices[begin[i] : begin[i] + lengths[i]]
-        volume, solid = _see(
-            row, mine, owner, neighbour, value_of, from_owner, from_neighbour, middles, warp,
-            places, dim, seen, beyond, bent,
-        )  # fmt: skip
-        good[i] = solid
-        for k in range(width):
-            other, value = row, -1
-            if k < len(mine):
-                other, value = beyond[0, k], beyond[1, k]
-            cols[k, i] = n + value if value >= 0 else (other if other >= 0 else row)
-            share = 0.0
-            if value >= 0:
-                share = 1.0
-            elif k < len(mine) and other >= 0:
-                share = _share(seen, k, d)
-            for x in range(d):
-                coefs[k, x, i] = share * seen[0, k, x] / volume if share != 0.0 else 0.0
+        row = rows[i] if len(rows) > 0 else i
+        count = 0
+        if counts[i] > 0:
+            begin, end = of_cell[row], of_cell[row + 1]
+            _look(row, begin, end, indices, owner, neighbour, value_of, beyond)
+            count = _tell_apart(
+                row, end - begin, beyond, n, ends, inner, keys, places, found, slots
+            )
+            for k in range(count + 1):
+                total[k, 0] = total[k, 1] = total[k, 2] = 0.0
+            near[:] = 0.0
+            volume = through = 0.0
+            fine, at = True, end - begin
+            for k in range(end - begin):
+                face, other, known = indices[begin + k], beyond[0, k], beyond[1, k] >= 0
+                part = _see(
+                    face, row, other, owner[face] == row, from_owner, from_neighbour, middles,
+                    warp, centroids, seen,
+                )  # fmt: skip
+                volume += part
+                through += abs(part)
+                slot = slots[k]
+                if method == DIRECT:
+                    fine = fine and has[row] and (other < 0 or has[other])
+                    total[slot, 0] += _straight(seen, other >= 0, known, far, near)
+                else:
+                    share = 0.0
+                    if method == PLAIN:
+                        share = _by_distance(seen) if other >= 0 else 0.0
+                    else:
+                        beside = other >= 0 and has[other]
+                        if beside:
+                            share = 0.5 if has[row] else 1.0
+                        fine = fine and (has[row] or beside or (known and not bent))
+                        _extrapolated(seen, share, known, bent, far, near)
+                    for x in range(3):
+                        total[slot, x] += (1.0 if known else share) * seen[x]
+                if method != PLAIN and other >= 0:
+                    stop = at + ends[other + 1] - ends[other]
+                    _spread(terms, far, slots, at, stop, gradients, ends[other], slot, total)
+                    at = stop
+            if method != PLAIN:
+                stop = at + ends[row + 1] - ends[row]
+                _spread(terms, near, slots, at, stop, gradients, ends[row], 0, total)
+            volume /= dim
+            solid = abs(volume) > 64 * 2.220446049250313e-16 * through
+            determined[row] = solid and fine
+            over = 1 / volume if solid else 1.0
+            for k in range(count):
+                cols[k, i] = found[k + 1]
+                for x in range(c):
+                    coefs[k, x, i] = total[k + 1, x] * over
+        for k in range(count, width):
+            cols[k, i] = row
+            for x in range(c):
+                coefs[k, x, i] = 0.0
 
 
 @kernel
-def corrected(
-    lo: int,
-    hi: int,
-    rows: Array,
-    begin: Array,
-    lengths: Array,
-    indices: Array,
-    owner: Array,
-    neighbour: Array,
-    value_of: Array,
-    from_owner: Array,
-    from_neighbour: Array,
-    middles: Array,
-    warp: Array,
-    places: Array,
-    has: Array,
-    dim: int,
-    n: int,
-    cols: Array,
-    coefs: Array,
-    far_cols: Array,
-    far_coefs: Array,
-    good: Array,
-) -> None:
-    """Face values extrapolated from both cells, see `green_gauss_map`."""
-    width, d = cols.shape[0], places.shape[1]
-    seen, beyond = np.zeros((3, width, 3)), np.zeros((2, width), np.int64)
-    bent = np.zeros((width, 9))
-    near = np.zeros(9)
-    for i in range(lo, hi):
-        row = rows[i] if len(rows) else i
-        mine = indices[begin[i] : begin[i] + lengths[i]]
-        volume, solid = _see(
-            row, mine, owner, neighbour, value_of, from_owner, from_neighbour, middles, warp,
-            places, dim, seen, beyond, bent,
-        )  # fmt: skip
-        near[:] = 0.0
-        for k in range(width):
-            there = k < len(mine)
-            other = beyond[0, k] if there else -1
-            value = beyond[1, k] if there else -1
-            cols[k, i] = n + value if value >= 0 else (other if other >= 0 else row)
-            far_cols[k, i] = other if other >= 0 else row
-            share = 0.0
-            if other >= 0:
-                share = (1.0 if has[other] else 0.0) / (2.0 if has[row] and has[other] else 1.0)
-            if there:
-                fine = has[row] or (other >= 0 and has[other])
-                solid = solid and (fine or (len(warp) == 0 and value >= 0))
-            jump = 1.0 if value >= 0 else share
-            own = 0.0 if value >= 0 else 1 - share
-            for x in range(d):
-                area = seen[0, k, x] if there else 0.0
-                coefs[k, x, i] = jump * area / volume if value >= 0 or other >= 0 else 0.0
-                for y in range(d):
-                    at = d * x + y
-                    far = share * area * seen[2, k, y] if there else 0.0
-                    near[at] += own * area * seen[1, k, y] if there else 0.0
-                    if len(warp) and there:
-                        far += share * bent[k, at]
-                        near[at] += (1 - share) * bent[k, at]
-                    far_coefs[k, at, i] = far / volume
-        far_cols[width, i] = row
-        for at in range(d * d):
-            far_coefs[width, at, i] = near[at] / volume
-        good[i] = solid
+def most_terms(of_cell: Array, indices: Array, owner: Array, neighbour: Array, ends: Array) -> int:
+    """The most terms that a cell has, each of which may be that of another column."""
+    most = 0
+    for row in range(len(of_cell) - 1):
+        terms = of_cell[row + 1] - of_cell[row] + ends[row + 1] - ends[row]
+        for f in range(of_cell[row], of_cell[row + 1]):
+            face = indices[f]
+            other = neighbour[face] if owner[face] == row else owner[face]
+            if neighbour[face] >= 0:
+                terms += ends[other + 1] - ends[other]
+        most = max(most, terms)
+    return most
 
 
-@kernel
-def direct(
-    lo: int,
-    hi: int,
-    rows: Array,
-    begin: Array,
-    lengths: Array,
-    indices: Array,
-    owner: Array,
-    neighbour: Array,
-    value_of: Array,
-    from_owner: Array,
-    from_neighbour: Array,
-    middles: Array,
-    warp: Array,
-    places: Array,
-    has: Array,
-    dim: int,
-    n: int,
-    cols: Array,
-    coefs: Array,
-    far_cols: Array,
-    far_coefs: Array,
-    good: Array,
-) -> None:
-    """Fluxes of the gradient, see `finite_volume_map`."""
-    width, d = cols.shape[0], places.shape[1]
-    seen, beyond = np.zeros((3, width, 3)), np.zeros((2, width), np.int64)
-    bent = np.zeros((width, 9))
-    near = np.zeros(3)
-    for i in range(lo, hi):
-        row = rows[i] if len(rows) else i
-        mine = indices[begin[i] : begin[i] + lengths[i]]
-        volume, solid = _see(
-            row, mine, owner, neighbour, value_of, from_owner, from_neighbour, middles, warp,
-            places, dim, seen, beyond, bent,
-        )  # fmt: skip
-        near[:] = 0.0
-        for k in range(width):
-            there = k < len(mine)
-            other = beyond[0, k] if there else -1
-            value = beyond[1, k] if there else -1
-            cols[k, i] = n + value if value >= 0 else (other if other >= 0 else row)
-            far_cols[k, i] = other if other >= 0 else row
-            if not there:
-                coefs[k, 0, i] = 0.0
-                for x in range(d):
-                    far_coefs[k, x, i] = 0.0
-                continue
-            solid = solid and has[row] and (other < 0 or has[other])
-            across = 1.0 if other >= 0 or value >= 0 else 0.0
-            size = apart = 0.0
-            for x in range(d):
-                size += seen[0, k, x] ** 2
-                apart += across * (seen[1, k, x] - seen[2, k, x]) ** 2
-            straight = np.sqrt(size) / np.sqrt(apart) if apart > 0.0 else 0.0
-            share = _share(seen, k, d) if other >= 0 else 0.0
-            coefs[k, 0, i] = straight / volume
-            for x in range(d):
-                left = seen[0, k, x] - straight * across * (seen[1, k, x] - seen[2, k, x])
-                far_coefs[k, x, i] = share * left / volume
-                near[x] += (1 - share) * left
-        far_cols[width, i] = row
-        for x in range(d):
-            far_coefs[width, x, i] = near[x] / volume
-        good[i] = solid
+# --- who is beyond -------------------------------------------------------------------------------
 
 
-@kernel
-def _see(
+@inlined
+def _room(most: int) -> int:
+    """A power of two that leaves half of a table empty."""
+    room = 8
+    while room < 2 * (most + 1):
+        room *= 2
+    return room
+
+
+@inlined
+def _look(
     row: Any,
-    mine: Array,
+    begin: Any,
+    end: Any,
+    indices: Array,
     owner: Array,
     neighbour: Array,
     value_of: Array,
+    beyond: Array,
+) -> None:
+    """Of each face of a cell the cell beyond and the known value, -1 where there is none."""
+    for f in range(begin, end):
+        face = indices[f]
+        other = neighbour[face]
+        if other >= 0 and owner[face] != row:
+            other = owner[face]
+        beyond[0, f - begin], beyond[1, f - begin] = other, value_of[face]
+
+
+@inlined
+def _tell_apart(
+    row: Any,
+    faces: Any,
+    beyond: Array,
+    n: int,
+    ends: Array,
+    inner: Array,
+    keys: Array,
+    places: Array,
+    found: Array,
+    slots: Array,
+) -> Any:
+    """The distinct columns of a cell's terms, in the order in which they come.
+
+    `found` gets them from place 1 on (at 0 stands the cell itself), `slots` the place of each term:
+    of what is beyond each face, then of the gradients beyond each, then of the cell's own. Returns
+    how many there are besides the cell.
+    """
+    terms = faces + ends[row + 1] - ends[row]
+    for k in range(faces):
+        other = beyond[0, k]
+        terms += ends[other + 1] - ends[other] if other >= 0 else 0
+    shift = np.uint64(61)
+    while np.uint64(2) * np.uint64(terms + 1) > np.uint64(1) << (np.uint64(64) - shift):
+        shift -= np.uint64(1)
+    for h in range(np.uint64(1) << (np.uint64(64) - shift)):
+        keys[h] = -1
+    count = _place(row, -1, shift, keys, places, found)
+    for k in range(faces):
+        other, value = beyond[0, k], beyond[1, k]
+        col = n + value if value >= 0 else (other if other >= 0 else row)
+        slots[k] = _place(col, count, shift, keys, places, found)
+        count = max(count, slots[k])
+    at = faces
+    for k in range(faces + 1):
+        other = beyond[0, k] if k < faces else row
+        if other >= 0:
+            for j in range(ends[other], ends[other + 1]):
+                slots[at] = _place(inner[j], count, shift, keys, places, found)
+                count = max(count, slots[at])
+                at += 1
+    return count
+
+
+@inlined
+def _place(col: Any, count: Any, shift: Any, keys: Array, places: Array, found: Array) -> Any:
+    """Where a column stands in `found`; a new one after the last, `count`."""
+    last = (np.uint64(1) << (np.uint64(64) - shift)) - np.uint64(1)
+    h = (np.uint64(col) * _HASH) >> shift
+    while keys[h] >= 0 and keys[h] != col:
+        h = (h + np.uint64(1)) & last
+    if keys[h] < 0:
+        keys[h], places[h] = col, count + 1
+        found[count + 1] = col
+    return places[h]
+
+
+# --- what a face adds ----------------------------------------------------------------------------
+
+
+@inlined
+def _see(
+    face: Any,
+    row: Any,
+    other: Any,
+    owns: bool,
     from_owner: Array,
     from_neighbour: Array,
     middles: Array,
     warp: Array,
-    places: Array,
-    dim: int,
+    centroids: Array,
     seen: Array,
-    beyond: Array,
-    bent: Array,
 ) -> Any:
-    """The faces of one cell as seen from it, its volume (1 where it has none) and whether it has.
-
-    `seen`: the area vector out of the cell, from its centroid and from that of the other to the
-    face's; `beyond`: the other cell, -1 on the boundary, and the known value, else -1; `bent`: the
-    warp.
-    """
-    d = places.shape[1]
-    volume = most = 0.0
-    for k in range(len(mine)):
-        face = mine[k]
-        owns = owner[face] == row
-        other = neighbour[face] if owns else owner[face]
-        if neighbour[face] < 0:
-            other = -1
-        beyond[0, k], beyond[1, k] = other, value_of[face]
-        through = 0.0
-        for x in range(d):
-            area = from_owner[face, x]
-            if not owns:
-                area = from_neighbour[face, x] if len(from_neighbour) else -area
-            step = middles[face, x] - places[row, x]
-            seen[0, k, x], seen[1, k, x] = area, step
-            seen[2, k, x] = middles[face, x] - places[other, x] if other >= 0 else 0.0
-            through += area * step
-        if len(warp):
-            for a in range(d * d):
-                bent[k, a] = warp[face, a] if owns else -warp[face, a]
-            for x in range(d):
-                through += bent[k, d * x + x]
-        volume += through
-        most += abs(through)
-    volume /= dim
-    solid = abs(volume) > 64 * 2.220446049250313e-16 * most
-    return (volume if solid else 1.0), solid
+    """A face as seen from a cell: its area vector out of it, the ways to its middle from the cell's
+    centroid and from that of the other (0 where there is none), the warp; and dim times its part in
+    the volume."""
+    through = 0.0
+    for x in range(3):
+        area = from_owner[face, x]
+        if not owns:
+            area = from_neighbour[face, x] if len(from_neighbour) > 0 else -area
+        step = middles[face, x] - centroids[row, x]
+        seen[x], seen[3 + x] = area, step
+        seen[6 + x] = middles[face, x] - centroids[other, x] if other >= 0 else 0.0
+        through += area * step
+    if len(warp) > 0:
+        for a in range(9):
+            seen[9 + a] = warp[face, a] if owns else -warp[face, a]
+        through += seen[9] + seen[13] + seen[17]
+    return through
 
 
-@kernel
-def _share(seen: Array, k: int, d: int) -> float:
-    """How much the cell beyond has in the value on the face, by distance."""
+@inlined
+def _by_distance(seen: Array) -> float:
+    """How much the cell beyond has in the value on the face."""
     near = far = 0.0
-    for x in range(d):
-        near += seen[0, k, x] * seen[1, k, x]
-        far += seen[0, k, x] * seen[2, k, x]
+    for x in range(3):
+        near += seen[x] * seen[3 + x]
+        far += seen[x] * seen[6 + x]
     near, far = abs(near), abs(far)
     total: float = near + far
     return near / total if total > 0.0 else 0.5
+
+
+@inlined
+def _extrapolated(
+    seen: Array, share: float, known: bool, bent: bool, far: Array, near: Array
+) -> None:
+    """What turns the gradient beyond into its part in area x value; the cell's own is added up."""
+    own = 0.0 if known else 1 - share
+    for x in range(3):
+        for y in range(3):
+            at = 3 * x + y
+            far[at] = share * seen[x] * seen[6 + y] if share > 0.0 else 0.0
+            near[at] += own * seen[x] * seen[3 + y]
+            if bent:
+                far[at] += share * seen[9 + at]
+                near[at] += (1 - share) * seen[9 + at]
+
+
+@inlined
+def _straight(seen: Array, inner: bool, known: bool, far: Array, near: Array) -> float:
+    """The part of a flux that the difference of the values gives; the gradients' are put in `far`
+    and added to `near`."""
+    across = 1.0 if inner or known else 0.0
+    size = apart = 0.0
+    for x in range(3):
+        size += seen[x] ** 2
+        apart += across * (seen[3 + x] - seen[6 + x]) ** 2
+    straight: float = np.sqrt(size) / np.sqrt(apart) if apart > 0.0 else 0.0
+    share = _by_distance(seen) if inner else 0.0
+    for x in range(3):
+        left = seen[x] - straight * across * (seen[3 + x] - seen[6 + x])
+        far[x] = share * left
+        near[x] += (1 - share) * left
+    return straight
+
+
+@inlined
+def _spread(
+    terms: int,
+    turn: Array,
+    slots: Array,
+    begin: Any,
+    end: Any,
+    gradients: Array,
+    first: Any,
+    against: Any,
+    total: Array,
+) -> None:
+    """Add a gradient, turned, to the totals of its columns; less that of the cell whose it is."""
+    for a in range(terms):
+        x, y, z = turn[3 * a], turn[3 * a + 1], turn[3 * a + 2]
+        every = 0.0
+        for j in range(begin, end):
+            g = first + j - begin
+            more = x * gradients[g, 0] + y * gradients[g, 1] + z * gradients[g, 2]
+            total[slots[j], a] += more
+            every += more
+        total[against, a] -= every

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from meshkit.mesh import Mesh
-from meshkit.operators.differential import flux_kernels
 from meshkit.operators.differential.boundary_values import extra_values
 from meshkit.operators.differential.cell_fluxes import CellFluxes, cell_fluxes, values_of_faces
 from meshkit.operators.differential.composition import LinearMap, Product, Sum
 from meshkit.operators.differential.flux_geometry import flux_geometry
+from meshkit.operators.differential.flux_kernels import CORRECTED, PLAIN
+from meshkit.operators.differential.flux_map import flux_map
 from meshkit.operators.differential.forms import Form, of_gradient
 from meshkit.operators.differential.lsq import lsq_map
 from meshkit.operators.differential.samples import in_double, samples
@@ -26,16 +27,12 @@ def plain_map(
     """
     n, n_known = mesh.n_cells, 0 if known is None else len(known)
     centroids = cell_centroids(in_double(mesh))
-    determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
     faces = flux_geometry(mesh)
-    parts: list[Part] = []
     if faces.compiled:
-        value_of, has = values_of_faces(faces, known), determined
-        given = (faces, centroids, value_of, has, mesh.dim)
-        for done in flux_kernels.filled(flux_kernels.plain, *given, (centroids.shape[1], 0), dtype):
-            parts.append(done.jumps)
-            determined[done.held] = done.good
-        return SparseMap(n, n + n_known, form, "own row", tuple(parts)), determined
+        value_of = values_of_faces(faces, known)
+        return flux_map(PLAIN, form, faces, centroids, value_of, n_known, mesh.dim, dtype)
+    determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
+    parts: list[Part] = []
     for some in cell_fluxes(mesh, faces, centroids, known):
         share = torch.where(some.known, 1.0, share_of_other(some))
         coefs = share[..., None] * some.area / volume_of(some)[:, None]
@@ -57,20 +54,17 @@ def green_gauss_map(
     """
     n, n_known = mesh.n_cells, 0 if known is None else len(known)
     d = mesh.points.shape[1]
-    where = samples(mesh, "cells")
-    inner, has = lsq_map(where, extra_values(mesh, "cells", known), power, dtype)
+    where, faces = samples(mesh, "cells"), flux_geometry(mesh)
+    extra = extra_values(mesh, "cells", known)
+    if faces.compiled:
+        inner = lsq_map(where, extra, power, torch.float64)
+        given = faces, where.positions, values_of_faces(faces, known), n_known, mesh.dim
+        return flux_map(CORRECTED, form, *given, dtype, inner)
+    inner, has = lsq_map(where, extra, power, dtype)
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
     ids = ids_dtype(n)
-    faces = flux_geometry(mesh)
     jumps: list[Part] = []
     slopes: list[Part] = []
-    if faces.compiled:
-        given = (faces, where.positions, values_of_faces(faces, known), has, mesh.dim)
-        for done in flux_kernels.filled(flux_kernels.corrected, *given, (d, d * d), dtype):
-            jumps.append(done.jumps)
-            slopes += [done.slopes] if done.slopes else []
-            determined[done.held] = done.good
-        return _summed(n, n_known, form, d, jumps, slopes, inner), determined
     for some in cell_fluxes(mesh, faces, where.positions, known):
         mine, theirs = has[some.own].double(), has[some.other].double()
         share = torch.where(some.inner, theirs / (mine + theirs).clamp(min=1), 0)
@@ -80,7 +74,9 @@ def green_gauss_map(
         coefs = (coefs / over[:, None]).transpose(1, 2)
         jumps.append(Part(some.rows, some.columns(n, n_known), coefs.to(dtype).contiguous()))
         own = torch.where(some.known, 0.0, 1 - share)
-        far = _outer(share[..., None] * some.area, some.from_other)
+        # Without a gradient beyond there may be no place either.
+        away = torch.where((share > 0)[..., None], some.from_other, 0)
+        far = _outer(share[..., None] * some.area, away)
         near = _outer(own[..., None] * some.area, some.to_face)
         if some.warp is not None:
             far = far + share[..., None, None] * some.warp
@@ -93,22 +89,10 @@ def green_gauss_map(
         if some.warp is None:
             good = good | some.known
         note(determined, some, some.solid & (good | ~some.real).all(0))
-    return _summed(n, n_known, form, d, jumps, slopes, inner), determined
-
-
-def _summed(
-    n: int,
-    n_known: int,
-    form: Form,
-    d: int,
-    jumps: list[Part],
-    slopes: list[Part],
-    inner: SparseMap,
-) -> LinearMap:
-    """The jumps of the field, and what extrapolating with its gradient adds."""
-    outer = SparseMap(n, n, of_gradient(form, d), "nothing", tuple(slopes))
+    # The jumps of the field, and what extrapolating with its gradient adds.
     first = SparseMap(n, n + n_known, form, "own row", tuple(jumps))
-    return Sum(first, Product(outer, inner, form))
+    outer = SparseMap(n, n, of_gradient(form, d), "nothing", tuple(slopes))
+    return Sum(first, Product(outer, inner, form)), determined
 
 
 def note(determined: Tensor, some: CellFluxes, good: Tensor) -> None:
