@@ -1,4 +1,6 @@
-"""Sums and products of sparse maps, applied one after the other and never multiplied out."""
+"""Sums and products of sparse maps, applied one after the other: the way where derivatives go
+through the coefficients, and on other devices. `flux_map` has the same multiplied out.
+"""
 
 from __future__ import annotations
 

@@ -36,9 +36,8 @@ def finite_volume_map(
     where, faces = samples(mesh, "cells"), flux_geometry(mesh)
     extra = extra_values(mesh, "cells", known)
     if faces.compiled:
-        inner = lsq_map(where, extra, power, torch.float64)
         given = faces, where.positions, values_of_faces(faces, known), n_known, mesh.dim
-        return flux_map(DIRECT, SCALAR, *given, dtype, inner)
+        return flux_map(DIRECT, SCALAR, *given, dtype, lsq_map(where, extra, power, dtype))
     inner, has = lsq_map(where, extra, power, dtype)
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
     jumps: list[Part] = []

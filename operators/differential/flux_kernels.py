@@ -12,15 +12,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from meshkit.operators.kernels import Array, inlined, kernel
+from meshkit.operators.kernels import Array, inlined, kernel, unaliased
 
 PLAIN, CORRECTED, DIRECT = 0, 1, 2
 """What a value on a face is: see `plain_map`, `green_gauss_map` and `finite_volume_map`."""
 
+ROWS: Final = 64
+"""How many rows are written at a time."""
+
 _HASH: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
-@kernel
+@unaliased
 def lengths(
     lo: int,
     hi: int,
@@ -47,7 +50,7 @@ def lengths(
         out[row] = max(count, 1) if end > begin else 0
 
 
-@kernel
+@unaliased
 def coefficients(
     lo: int,
     hi: int,
@@ -98,7 +101,10 @@ def coefficients(
     found, slots = np.empty(most + 1, np.int64), np.empty(most, np.int64)
     beyond = np.empty((2, most), np.int64)
     seen, far, near, total = np.zeros(18), np.zeros(9), np.zeros(9), np.zeros((most + 1, 3))
-    terms = 3 if method == CORRECTED else 1
+    # Some rows side by side: written one by one, each would touch a line of memory for every entry.
+    some = max(1, min(ROWS, 65536 // width))
+    ids, held = np.empty((width, some), cols.dtype), np.empty((width, c, some), coefs.dtype)
+    done = lo
     for i in range(lo, hi):
         row = rows[i] if len(rows) > 0 else i
         count = 0
@@ -138,24 +144,32 @@ def coefficients(
                     for x in range(3):
                         total[slot, x] += (1.0 if known else share) * seen[x]
                 if method != PLAIN and other >= 0:
-                    stop = at + ends[other + 1] - ends[other]
-                    _spread(terms, far, slots, at, stop, gradients, ends[other], slot, total)
+                    first, stop = ends[other], at + ends[other + 1] - ends[other]
+                    if method == CORRECTED:
+                        _spread(far, slots, at, stop, gradients, first, slot, total)
+                    else:
+                        _spread_along(far, slots, at, stop, gradients, first, slot, total)
                     at = stop
-            if method != PLAIN:
-                stop = at + ends[row + 1] - ends[row]
-                _spread(terms, near, slots, at, stop, gradients, ends[row], 0, total)
+            first, stop = ends[row], at + ends[row + 1] - ends[row]
+            if method == CORRECTED:
+                _spread(near, slots, at, stop, gradients, first, 0, total)
+            elif method == DIRECT:
+                _spread_along(near, slots, at, stop, gradients, first, 0, total)
             volume /= dim
             solid = abs(volume) > 64 * 2.220446049250313e-16 * through
             determined[row] = solid and fine
             over = 1 / volume if solid else 1.0
             for k in range(count):
-                cols[k, i] = found[k + 1]
+                ids[k, i - done] = found[k + 1]
                 for x in range(c):
-                    coefs[k, x, i] = total[k + 1, x] * over
+                    held[k, x, i - done] = total[k + 1, x] * over
         for k in range(count, width):
-            cols[k, i] = row
+            ids[k, i - done] = row
             for x in range(c):
-                coefs[k, x, i] = 0.0
+                held[k, x, i - done] = 0.0
+        if i + 1 == hi or i + 1 - done == some:
+            _put(ids, held, done, i + 1, cols, coefs)
+            done = i + 1
 
 
 @kernel
@@ -171,6 +185,18 @@ def most_terms(of_cell: Array, indices: Array, owner: Array, neighbour: Array, e
                 terms += ends[other + 1] - ends[other]
         most = max(most, terms)
     return most
+
+
+@inlined
+def _put(ids: Array, held: Array, begin: Any, end: Any, cols: Array, coefs: Array) -> None:
+    """Rows of entries as columns."""
+    first = np.uint64(begin)
+    for k in range(np.uint64(cols.shape[0])):
+        for r in range(np.uint64(end - begin)):
+            cols[k, first + r] = ids[k, r]
+        for x in range(np.uint64(coefs.shape[1])):
+            for r in range(np.uint64(end - begin)):
+                coefs[k, x, first + r] = held[k, x, r]
 
 
 # --- who is beyond -------------------------------------------------------------------------------
@@ -319,7 +345,7 @@ def _extrapolated(
     for x in range(3):
         for y in range(3):
             at = 3 * x + y
-            far[at] = share * seen[x] * seen[6 + y] if share > 0.0 else 0.0
+            far[at] = share * seen[x] * seen[6 + y]
             near[at] += own * seen[x] * seen[3 + y]
             if bent:
                 far[at] += share * seen[9 + at]
@@ -335,7 +361,7 @@ def _straight(seen: Array, inner: bool, known: bool, far: Array, near: Array) ->
     for x in range(3):
         size += seen[x] ** 2
         apart += across * (seen[3 + x] - seen[6 + x]) ** 2
-    straight: float = np.sqrt(size) / np.sqrt(apart) if apart > 0.0 else 0.0
+    straight: float = np.sqrt(size / apart) if apart > 0.0 else 0.0
     share = _by_distance(seen) if inner else 0.0
     for x in range(3):
         left = seen[x] - straight * across * (seen[3 + x] - seen[6 + x])
@@ -346,7 +372,6 @@ def _straight(seen: Array, inner: bool, known: bool, far: Array, near: Array) ->
 
 @inlined
 def _spread(
-    terms: int,
     turn: Array,
     slots: Array,
     begin: Any,
@@ -357,12 +382,38 @@ def _spread(
     total: Array,
 ) -> None:
     """Add a gradient, turned, to the totals of its columns; less that of the cell whose it is."""
-    for a in range(terms):
-        x, y, z = turn[3 * a], turn[3 * a + 1], turn[3 * a + 2]
-        every = 0.0
-        for j in range(begin, end):
-            g = first + j - begin
-            more = x * gradients[g, 0] + y * gradients[g, 1] + z * gradients[g, 2]
-            total[slots[j], a] += more
-            every += more
-        total[against, a] -= every
+    a, b, c, d, e, f = turn[0], turn[1], turn[2], turn[3], turn[4], turn[5]
+    g, h, i = turn[6], turn[7], turn[8]
+    u = v = w = 0.0
+    for j in range(begin, end):
+        at, slot = first + j - begin, slots[j]
+        x, y, z = gradients[at, 0], gradients[at, 1], gradients[at, 2]
+        p, q, r = a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z
+        total[slot, 0] += p
+        total[slot, 1] += q
+        total[slot, 2] += r
+        u, v, w = u + p, v + q, w + r
+    total[against, 0] -= u
+    total[against, 1] -= v
+    total[against, 2] -= w
+
+
+@inlined
+def _spread_along(
+    way: Array,
+    slots: Array,
+    begin: Any,
+    end: Any,
+    gradients: Array,
+    first: Any,
+    against: Any,
+    total: Array,
+) -> None:
+    """The same of a gradient along a way, which is a number."""
+    a, b, c, u = way[0], way[1], way[2], 0.0
+    for j in range(begin, end):
+        at = first + j - begin
+        more = a * gradients[at, 0] + b * gradients[at, 1] + c * gradients[at, 2]
+        total[slots[j], 0] += more
+        u += more
+    total[against, 0] -= u

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +16,9 @@ from meshkit.operators.differential.forms import Form
 from meshkit.operators.differential.sparse_map import Part, SparseMap, ids_dtype
 from meshkit.operators.kernels import Array, array, kernel, over_rows, unset
 from meshkit.operators.measure.coordinates import in_space
+
+FEW: Final = 1 << 12
+"""As many terms of a cell may be taken for granted: what they need in memory does not matter."""
 
 
 def flux_map(
@@ -41,29 +45,28 @@ def flux_map(
         value_of: int64 [n_faces]: which known value stands on each face, else -1.
         n_known, dim: how many known values there are, and the dimension of the cells.
         dtype: of the coefficients, which are summed in float64.
-        inner: the least-squares gradient, float64, and which cells have one; None: none is taken.
+        inner: the least-squares gradient and which cells have one; None: none is taken.
     """
     n = len(centroids)
-    if inner is None:
-        none = torch.zeros(n + 1, dtype=torch.int64)
-        given = none, none[:0], centroids.new_zeros(0, 3)
-        has = torch.zeros(n, dtype=torch.bool)
-    else:
-        given, has = _rows(inner[0]), inner[1]
-    ends, cols, gradients = map(array, given)
+    terms, ids = 1 + max(c for _, c, _, _ in form.pattern), ids_dtype(n + n_known)
+    parts, has = (
+        ((), torch.zeros(n, dtype=torch.bool)) if inner is None else (inner[0].parts, inner[1])
+    )
+    ends, cols, gradients = map(array, _rows(parts, n, ids, dtype))
     of_cell, around = array(faces.of_cell.offsets), array(faces.of_cell.indices)
-    beyond = tuple(map(array, (faces.owner, faces.neighbour)))
-    most = most_terms(of_cell, around, *beyond, ends)
-    topology = (of_cell, around, *beyond, array(value_of), n, most, ends, cols)
+    owner, neighbour = array(faces.owner), array(faces.neighbour)
+    most = _most_terms(of_cell, around, owner, neighbour, ends)
+    sides = owner, neighbour, array(value_of)
+    topology: tuple[Any, ...] = (of_cell, around, *sides, n, most, ends, cols)
     counts = torch.zeros(n, dtype=torch.int64)
-    over_rows(lengths, n, *topology, counts.numpy())
+    asked: list[Any] = [*topology, counts.numpy()]
+    over_rows(lengths, n, *asked)
     warp = centroids[:0] if faces.warp is None else faces.warp.reshape(-1, 9)
     back = centroids[:0] if faces.from_neighbour is None else in_space(faces.from_neighbour)
     space = in_space(faces.from_owner), back, in_space(faces.centroids)
     geometry = tuple(map(array, (*space, warp, in_space(centroids), has)))
     determined = torch.zeros(n, dtype=torch.bool)
-    terms, ids = 1 + max(c for _, c, _, _ in form.pattern), ids_dtype(n + n_known)
-    parts = []
+    out = []
     for band in bands(csr.offsets_of(counts)):
         made = _blank(band, terms, ids, dtype)
         rows = counts[:0] if band.rows is None else band.rows
@@ -71,8 +74,15 @@ def flux_map(
         which = array(rows), array(band.lengths)
         every: list[Any] = [method, *which, *topology, gradients, *geometry, dim, *answers]
         over_rows(coefficients, len(band), *every)
-        parts.append(made)
-    return SparseMap(n, n + n_known, form, "own row", tuple(parts)), determined
+        out.append(made)
+    return SparseMap(n, n + n_known, form, "own row", tuple(out)), determined
+
+
+def _most_terms(of_cell: Array, around: Array, owner: Array, neighbour: Array, ends: Array) -> int:
+    """At least the most terms that a cell has: for most meshes without a look at every cell."""
+    faces, cells = (int(np.diff(x).max(initial=0)) for x in (of_cell, ends))
+    bound = faces * (1 + cells) + cells
+    return bound if bound <= FEW else most_terms(of_cell, around, owner, neighbour, ends)
 
 
 def _blank(band: Band, c: int, ids: torch.dtype, dtype: torch.dtype) -> Part:
@@ -82,17 +92,18 @@ def _blank(band: Band, c: int, ids: torch.dtype, dtype: torch.dtype) -> Part:
     return Part(band.rows, cols, unset(width * c * m, dtype).reshape(width, c, m))
 
 
-def _rows(inner: SparseMap) -> tuple[Tensor, Tensor, Tensor]:
-    """A gradient "own row" as compressed rows: offsets, columns, coefficients [e, 3]; without
-    padding, and with zeros for coordinates that there are not."""
-    given = [(array(_numbers(part)), array(part.cols), array(part.coefs)) for part in inner.parts]
-    counts = torch.zeros(inner.n_rows, dtype=torch.int64)
+def _rows(
+    parts: tuple[Part, ...], n: int, ids: torch.dtype, dtype: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The n rows of a gradient "own row" as compressed rows: offsets, columns and coefficients
+    [e, 3]; without padding, and with zeros for coordinates that there are not."""
+    given = [(array(_numbers(part)), array(part.cols), array(part.coefs)) for part in parts]
+    counts = torch.zeros(n, dtype=torch.int64)
     for part in given:
         over_rows(_count, part[1].shape[1], *part[:2], counts.numpy())
     offsets = csr.offsets_of(counts)
     total = int(offsets[-1])
-    cols = unset(total, ids_dtype(inner.n_cols))
-    coefs = unset(3 * total, torch.float64).reshape(total, 3)
+    cols, coefs = unset(total, ids), unset(3 * total, dtype).reshape(total, 3)
     for part in given:
         over_rows(_gather, part[1].shape[1], *part, *map(array, (offsets, cols, coefs)))
     return offsets, cols, coefs

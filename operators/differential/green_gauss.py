@@ -57,9 +57,8 @@ def green_gauss_map(
     where, faces = samples(mesh, "cells"), flux_geometry(mesh)
     extra = extra_values(mesh, "cells", known)
     if faces.compiled:
-        inner = lsq_map(where, extra, power, torch.float64)
         given = faces, where.positions, values_of_faces(faces, known), n_known, mesh.dim
-        return flux_map(CORRECTED, form, *given, dtype, inner)
+        return flux_map(CORRECTED, form, *given, dtype, lsq_map(where, extra, power, dtype))
     inner, has = lsq_map(where, extra, power, dtype)
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
     ids = ids_dtype(n)
