@@ -5,7 +5,8 @@ there, made of its next points, and its own number. Only sides of one bucket are
 lie next to each other in memory. Where cells that come one after the other share points, as they do
 in most meshes, a side is compared as it comes, while its bucket is still at hand, and is kept only
 if it is the first of its kind. Where a mesh is numbered at random each look into a bucket waits for
-memory; then all sides are put down first and the buckets settled one by one.
+memory; then all sides are put down first and the buckets settled one by one. The buckets of some
+points are filled at a time, and the sides of others left out.
 
 The upper bits of a word are a sum of products of the side's second, third and fourth point. Where
 they hold all these points the factors put them one beside the other. Where they are too few, they
@@ -41,14 +42,15 @@ Factors: TypeAlias = tuple[np.uint64, np.uint64, np.uint64]
 class Buckets(NamedTuple):
     """Where sides are put down, and what comes of it."""
 
+    first: np.uint64  # the point of the first of these buckets; those of other points are left out
     few: int  # sides meet as they come in buckets of at most this many
     factors: Factors  # of the second, third and fourth point
     none: np.uint64  # stands for a point that is not there
     taken: np.uint64  # the bit of a word that says it met another; below it is the side's number
-    starts: Array  # uint32 [n_points + 1]: where the bucket of each point begins
-    ends: Array  # uint32 [n_points]: where what is in it ends; at first where it begins
-    words: Array  # uint64 [n_sides]
-    partner: Array  # int32 [n_sides]: gets the other side of each, -1 without; in a crowd `CROWD`
+    starts: Array  # uint32 [n_buckets + 1]: where the bucket of each point begins
+    ends: Array  # uint32 [n_buckets]: where what is in it ends; at first where it begins
+    words: Array  # uint64, at least [starts[-1]]
+    partner: Array  # int32 [n_sides]: -1, or the other side of each; in a crowd `CROWD`
 
 
 @inlined
@@ -109,6 +111,9 @@ _OPPOSITE: Final = np.uint64(
 def put_tets(
     table: Array,
     k: int,
+    begin: int,
+    end: int,
+    first: np.uint64,
     few: int,
     factors: Factors,
     none: np.uint64,
@@ -119,7 +124,8 @@ def put_tets(
     partner: Array,
 ) -> None:
     """As `table_kernels` says, for tets: a tet's corners are sorted once for all its sides."""
-    for cell in range(table.size // k):
+    n = np.uint64(len(ends))
+    for cell in range(begin, end):
         base = np.uint64(cell * k)
         # Each corner with its place in the two lowest bits.
         a = np.uint64(np.uint32(table[base])) << _2
@@ -131,31 +137,46 @@ def put_tets(
         b, c = min(b, c), max(b, c)
         one, two, three, four = a >> _2, b >> _2, c >> _2, d >> _2
         side = np.uint64(cell) * _4
-        for i in range(4):
-            partner[side + np.uint64(i)] = -1
-        look = first_look(one, few, starts)
-        if one < two and two < three:
-            at = side + (_OPPOSITE >> (d & _3) * _2 & _3)
-            word = word_of(two, three, none, at, factors, taken)
-            put(one, look, word, taken, ends, words, partner)
-        if one < two and two < four:
-            at = side + (_OPPOSITE >> (c & _3) * _2 & _3)
-            word = word_of(two, four, none, at, factors, taken)
-            put(one, look, word, taken, ends, words, partner)
-        if one < three and three < four:
-            at = side + (_OPPOSITE >> (b & _3) * _2 & _3)
-            word = word_of(three, four, none, at, factors, taken)
-            put(one, look, word, taken, ends, words, partner)
-        if two < three and three < four:
+        low = one - first
+        if low < n:
+            look = first_look(low, few, starts)
+            if one < two and two < three:
+                at = side + (_OPPOSITE >> (d & _3) * _2 & _3)
+                word = word_of(two, three, none, at, factors, taken)
+                put(low, look, word, taken, ends, words, partner)
+            if one < two and two < four:
+                at = side + (_OPPOSITE >> (c & _3) * _2 & _3)
+                word = word_of(two, four, none, at, factors, taken)
+                put(low, look, word, taken, ends, words, partner)
+            if one < three and three < four:
+                at = side + (_OPPOSITE >> (b & _3) * _2 & _3)
+                word = word_of(three, four, none, at, factors, taken)
+                put(low, look, word, taken, ends, words, partner)
+        low = two - first
+        if low < n and two < three and three < four:
             at = side + (_OPPOSITE >> (a & _3) * _2 & _3)
             word = word_of(three, four, none, at, factors, taken)
-            look = first_look(two, few, starts)
-            put(two, look, word, taken, ends, words, partner)
+            put(low, first_look(low, few, starts), word, taken, ends, words, partner)
 
 
-Counting: TypeAlias = Kernel[[Array, int, Array], None]
+Counting: TypeAlias = Kernel[[Array, int, Array, Array], None]
 Putting: TypeAlias = Kernel[
-    [Array, int, int, Factors, np.uint64, np.uint64, Array, Array, Array, Array], None
+    [
+        Array,
+        int,
+        int,
+        int,
+        np.uint64,
+        int,
+        Factors,
+        np.uint64,
+        np.uint64,
+        Array,
+        Array,
+        Array,
+        Array,
+    ],
+    None,
 ]
 
 
@@ -169,6 +190,9 @@ def put_quads(template: Template) -> Putting:
     def _put_quads(
         table: Array,
         k: int,
+        begin: int,
+        end: int,
+        first: np.uint64,
         few: int,
         factors: Factors,
         none: np.uint64,
@@ -178,8 +202,8 @@ def put_quads(template: Template) -> Putting:
         words: Array,
         partner: Array,
     ) -> None:
-        missing = np.uint32(none)
-        for cell in range(table.size // k):
+        missing, n = np.uint32(none), np.uint64(len(ends))
+        for cell in range(begin, end):
             base = np.uint64(cell * k)
             side = np.uint64(cell) * n_sides
             for ring in rings:
@@ -188,15 +212,15 @@ def put_quads(template: Template) -> Putting:
                 c = np.uint32(table[base + np.uint64(ring[2])])
                 d = np.uint32(table[base + np.uint64(ring[3])])
                 ab, ba, cd, dc = min(a, b), max(a, b), min(c, d), max(c, d)
-                low, fourth = min(ab, cd), max(ba, dc)
+                one, fourth = min(ab, cd), max(ba, dc)
                 p, q = max(ab, cd), min(ba, dc)
                 second, third = min(p, q), max(p, q)
                 # Three different points make a triangle of it, fewer no side at all.
-                if low == second or second == third or third == fourth:
-                    second = third if low == second else second
+                if one == second or second == third or third == fourth:
+                    second = third if one == second else second
                     third, fourth = fourth, missing
-                partner[side] = -1
-                if low < second and second < third:
+                low = np.uint64(one) - first
+                if low < n and one < second and second < third:
                     look = first_look(low, few, starts)
                     word = word_of(second, third, fourth, side, factors, taken)
                     put(low, look, word, taken, ends, words, partner)
@@ -215,6 +239,9 @@ def put_edges(template: Template) -> Putting:
     def _put_edges(
         table: Array,
         k: int,
+        begin: int,
+        end: int,
+        first: np.uint64,
         few: int,
         factors: Factors,
         none: np.uint64,
@@ -224,15 +251,15 @@ def put_edges(template: Template) -> Putting:
         words: Array,
         partner: Array,
     ) -> None:
-        for cell in range(table.size // k):
+        n = np.uint64(len(ends))
+        for cell in range(begin, end):
             base = np.uint64(cell * k)
             side = np.uint64(cell) * n_sides
             for ring in rings:
                 a = np.uint32(table[base + np.uint64(ring[0])])
                 b = np.uint32(table[base + np.uint64(ring[1])])
-                partner[side] = -1
-                if a != b:
-                    low = min(a, b)
+                low = np.uint64(min(a, b)) - first
+                if low < n and a != b:
                     look = first_look(low, few, starts)
                     word = word_of(max(a, b), none, none, side, factors, taken)
                     put(low, look, word, taken, ends, words, partner)
@@ -244,8 +271,8 @@ def put_edges(template: Template) -> Putting:
 def table_kernels(template: Template) -> tuple[Counting, Putting]:
     """What counts and what puts into buckets the sides of cells of one shape.
 
-    Both take the flat table of the cells' points and how many each cell has; then the counting
-    takes counts uint32 [n_points + 1], filled from counts[1] on.
+    Both take the flat table of the cells' points and how many each cell has; then the one what
+    `count_lows` says, the other the first cell, the one after the last, and `Buckets`.
     """
     if template == TETRA:
         return count_lows_of_tets, put_tets
@@ -269,6 +296,9 @@ def put_rings(
     offsets: Array,
     rings: Array,
     least: int,
+    begin: int,
+    end: int,
+    first: np.uint64,
     few: int,
     factors: Factors,
     none: np.uint64,
@@ -279,18 +309,21 @@ def put_rings(
     partner: Array,
 ) -> None:
     """Rings of any size into their buckets; those of fewer than `least` points into none."""
-    for s in range(len(offsets) - 1):
-        begin, end = offsets[s], offsets[s + 1]
-        low = next_above(rings, begin, end, -1)
-        second = next_above(rings, begin, end, low) if low >= 0 else low
-        third = next_above(rings, begin, end, second) if second >= 0 else second
-        fourth = next_above(rings, begin, end, third) if third >= 0 else third
-        partner[s] = -1
-        if (low >= 0) + (second >= 0) + (third >= 0) + (fourth >= 0) < least:
+    n = np.uint64(len(ends))
+    for s in range(begin, end):
+        start, stop = offsets[s], offsets[s + 1]
+        low = next_above(rings, start, stop, -1)
+        bucket = np.uint64(low) - first
+        if low < 0 or bucket >= n:
+            continue
+        second = next_above(rings, start, stop, low)
+        third = next_above(rings, start, stop, second) if second >= 0 else second
+        fourth = next_above(rings, start, stop, third) if third >= 0 else third
+        if 1 + (second >= 0) + (third >= 0) + (fourth >= 0) < least:
             continue
         if fourth >= 0:
             last = fourth
-            for q in range(begin, end):
+            for q in range(start, stop):
                 last = max(last, np.int64(rings[q]))
             if last > fourth:
                 fourth = (fourth * 2654435761 + last * 40503) & 0xFFFFFFFF
@@ -302,7 +335,8 @@ def put_rings(
             factors,
             taken,
         )
-        put(low, first_look(low, few, starts), word, taken, ends, words, partner)
+        look = first_look(bucket, few, starts)
+        put(bucket, look, word, taken, ends, words, partner)
 
 
 # --- buckets that were only filled ---------------------------------------------------------------
@@ -312,6 +346,7 @@ def put_rings(
 def settle(
     lo: int,
     hi: int,
+    first: np.uint64,
     few: int,
     factors: Factors,
     none: np.uint64,
@@ -321,19 +356,19 @@ def settle(
     words: Array,
     partner: Array,
 ) -> None:
-    """Let the sides meet in those buckets of the points lo to hi in which they did not yet."""
-    for point in range(lo, hi):
-        look, stop = np.uint64(starts[point]), np.uint64(ends[point])
-        if np.int64(starts[point + 1] - starts[point]) <= few:
+    """Let the sides meet in those buckets lo to hi in which they did not yet."""
+    for bucket in range(lo, hi):
+        look, stop = np.uint64(starts[bucket]), np.uint64(ends[bucket])
+        if np.int64(starts[bucket + 1] - starts[bucket]) <= few:
             continue
         crowded = stop - look > FEW  # and sorted
-        ends[point] = starts[point]
+        ends[bucket] = starts[bucket]
         i = look
         while i < stop:
-            word, last = words[i], np.uint64(ends[point]) - _1
+            word, last = words[i], np.uint64(ends[bucket]) - _1
             if crowded and last + _1 > look and words[last] ^ word >= taken << _1:
                 look = last + _1  # nothing that comes is like what came
-            put(point, look, word, taken, ends, words, partner)
+            put(bucket, look, word, taken, ends, words, partner)
             i += _1
 
 
@@ -341,16 +376,18 @@ def settle(
 def count_pairs(n_sides: int) -> Kernel[[Array], tuple[int, int, int]]:
     """`(partner)`: how many pairs there are, sides in crowds, and sides that met one of their own
     cell, where each cell has `n_sides` sides. Of a sound mesh that is all that `finish` tells."""
-    each = np.uint32(n_sides)
 
     @kernel
     def _count_pairs(partner: Array) -> tuple[int, int, int]:
-        pairs, crowd, own = np.uint32(0), np.uint32(0), np.uint32(0)
-        for side in range(len(partner)):
-            other = partner[side]
-            pairs += np.uint32(other > np.int32(side))
-            crowd += np.uint32(other < np.int32(-1))
-            own += np.uint32(np.uint32(other) // each == np.uint32(side) // each)
+        pairs, crowd, own = np.int32(0), np.int32(0), np.int32(0)
+        for cell in range(len(partner) // n_sides):
+            begin = np.int32(cell * n_sides)
+            end = np.int32(begin + n_sides)
+            for i in range(n_sides):
+                other = partner[np.uint64(begin) + np.uint64(i)]
+                pairs += np.int32(other >= end)
+                crowd += np.int32(other < np.int32(-1))
+                own += np.int32(begin <= other and other < end)
         return int(pairs), int(crowd), int(own)
 
     return _count_pairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ from meshkit.operators.adjacency.bucket_kernels import (
     longest_row,
     sort_crowded,
 )
+from meshkit.operators.adjacency.bucket_parts import Counted
 from meshkit.operators.adjacency.face_kernels import all_of_size
 from meshkit.operators.adjacency.sides import need_polyhedra, sides, top_blocks
 from meshkit.operators.adjacency.templates import known_type
@@ -134,31 +135,36 @@ def _of_table(cells: Cells, table: Tensor, template: Template) -> Pairing:
     """Of cells of one shape."""
     flat, k, per_cell = array(table).reshape(-1), table.shape[1], len(template)
     count, put = compiled.table_kernels(template)
-    counts = np.zeros(cells.id_range[1] + 2, np.uint32)
-    count(flat, k, counts)
-    for buckets, exact in _buckets(counts, len(table) * per_cell, table, longest=len(template[0])):
-        put(flat, k, *buckets)
-        _settle(buckets)
-        if exact or alike.all_alike_of_table(template)(flat, k, compiled.CROWD, buckets.partner):
-            return _finished(buckets.partner, per_cell, np.zeros(0, np.int64))
+    counted = Counted.none(cells.id_range[1] + 1, len(table))
+    count(flat, k, counted.counts, counted.spans)
+
+    def put_some(begin: int, end: int, buckets: compiled.Buckets) -> None:
+        put(flat, k, begin, end, *buckets)
+
+    tries = _tries(counted, put_some, len(table) * per_cell, table, longest=len(template[0]))
+    for partner, exact in tries:
+        if exact or alike.all_alike_of_table(template)(flat, k, compiled.CROWD, partner):
+            return _finished(partner, per_cell, np.zeros(0, np.int64))
     return paired_by_sorting(cells)
 
 
 def _of_rings(cells: Cells) -> Pairing:
     """Of any cells."""
-    every = sides(cells)
+    every, least = sides(cells), need_dim_points(cells.dim)
     offsets, rings = array(every.offsets), array(every.connectivity)
-    counts = np.zeros(cells.id_range[1] + 2, np.uint32)
-    count_lows_of_rings(offsets, rings, counts)
+    counted = Counted.none(cells.id_range[1] + 1, len(every))
+    count_lows_of_rings(offsets, rings, counted.counts, counted.spans)
     longest = int(csr.lengths_of(every.offsets).max()) if len(every) else 0
+
+    def put_some(begin: int, end: int, buckets: compiled.Buckets) -> None:
+        compiled.put_rings(offsets, rings, least, begin, end, *buckets)
+
     ids = cells.connectivity[:, None]
-    for buckets, exact in _buckets(counts, len(every), ids, longest=longest):
-        compiled.put_rings(offsets, rings, need_dim_points(cells.dim), *buckets)
-        _settle(buckets)
+    for partner, exact in _tries(counted, put_some, len(every), ids, longest=longest):
         told = exact and longest <= _IN_A_WORD
         known = _IN_A_WORD if exact else 0
-        if told or alike.all_alike(offsets, rings, known, compiled.CROWD, buckets.partner):
-            return _finished(buckets.partner, 0, array(every.of_cell))
+        if told or alike.all_alike(offsets, rings, known, compiled.CROWD, partner):
+            return _finished(partner, 0, array(every.of_cell))
     return paired_by_sorting(cells)
 
 
@@ -172,38 +178,52 @@ _FACTORS: Final = (
 """Arbitrary odd numbers: each takes two sides for one with odds of about 1 to 2^32 or less."""
 
 
-def _buckets(
-    counts: Array, n_sides: int, rows: Tensor, *, longest: int
-) -> Iterator[tuple[compiled.Buckets, bool]]:
-    """Empty buckets for sides of at most so many points of which counts[i + 1] go into bucket i.
-
-    And whether sides with the same word there are the same for sure. If they are not, there are
-    buckets for further tries.
+def _tries(
+    counted: Counted,
+    put: Callable[[int, int, compiled.Buckets], None],
+    n_sides: int,
+    rows: Tensor,
+    *,
+    longest: int,
+) -> Iterator[tuple[Array, bool]]:
+    """The partners of sides of at most so many points, and whether these are the same for sure.
+    If they are not, another try has other words.
 
     Args:
+        counted: what goes where, and from where.
+        put: puts the sides of some rows into buckets.
+        n_sides: how many there are.
         rows: int [n, k], points of cells as they come; are their buckets still at hand then?
     """
-    starts = np.cumsum(counts, dtype=np.uint32, out=counts)
+    starts = np.cumsum(counted.counts, dtype=np.uint32, out=counted.counts)
     none = len(starts) - 1
-    few = FEW if at_hand(rows, none - 1) else 0
+    near = at_hand(rows, none - 1)
     n_more, each = min(longest, _IN_A_WORD) - 1, none.bit_length()
     exact = _exact(n_sides, none, n_more)
     beside = [1 << 64 - i * each if i <= n_more else 0 for i in (1, 2, 3)] if exact else []
+    parts = counted.parts(starts)
+    sizes = [int(starts[stop] - starts[first]) for first, stop in parts]
+    words = np.empty(max(sizes, default=0), np.uint64)
     for factors in (beside,) if exact else _FACTORS:
         one, two, three = (np.uint64(x) for x in factors)
-        yield (
-            compiled.Buckets(
-                few,
+        partner = np.full(n_sides, -1, np.int32)
+        for first, stop in parts:
+            begins = starts[first : stop + 1] - starts[first]
+            buckets = compiled.Buckets(
+                np.uint64(first),
+                FEW if near else 0,
                 (one, two, three),
                 np.uint64(none),
                 np.uint64(1 << n_sides.bit_length()),
-                starts,
-                starts[:-1].copy(),
-                words=np.empty(n_sides, np.uint64),
-                partner=np.empty(n_sides, np.int32),
-            ),
-            exact,
-        )
+                begins,
+                begins[:-1].copy(),
+                words,
+                partner,
+            )
+            for begin, end in counted.rows(first, stop):
+                put(begin, end, buckets)
+            _settle(buckets)
+        yield partner, exact
 
 
 def _exact(n_sides: int, none: int, n_more: int) -> bool:

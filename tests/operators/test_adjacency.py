@@ -22,6 +22,8 @@ from meshkit.mesh import Mesh
 from meshkit.operators import kernels
 from meshkit.operators.adjacency import (
     alike_kernels,
+    bucket_kernels,
+    bucket_parts,
     matching_kernels,
     pairing,
     row_kernels,
@@ -373,6 +375,57 @@ def test_words_that_may_confuse_give_the_same_answer(mesh: Mesh) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairing, "_exact", lambda *_: False)
         agrees(mesh, "compiled")
+
+
+@pytest.mark.parametrize("near", [True, False])
+@pytest.mark.parametrize("as_rings", [True, False])
+@pytest.mark.parametrize(
+    "mesh", [meshes.kuhn_cube(20), meshes.cube_hexes(32), meshes.square_triangles(150)], ids=repr
+)
+def test_buckets_filled_in_parts_pair_the_same(
+    monkeypatch: pytest.MonkeyPatch, mesh: Mesh, as_rings: bool, near: bool
+) -> None:
+    looked_at: list[list[tuple[int, int]]] = []
+    rows = bucket_parts.Counted.rows
+
+    def noted(counted: bucket_parts.Counted, first: int, stop: int) -> list[tuple[int, int]]:
+        looked_at.append(rows(counted, first, stop))
+        return looked_at[-1]
+
+    monkeypatch.setattr(bucket_parts, "WORTH_A_PART", 64)
+    monkeypatch.setattr(bucket_parts.Counted, "rows", noted)
+    monkeypatch.setattr(pairing, "at_hand", lambda *_: near)
+    if as_rings:
+        monkeypatch.setattr(pairing, "one_shape", lambda _: None)
+    for order in (mesh, permuted(mesh)):
+        looked_at.clear()
+        wanted = pairing.paired_by_sorting(order.cells)
+        found = pairing.paired_by_kernels(order.cells)
+        assert torch.equal(found.partner, wanted.partner)
+        assert found.n_pairs == wanted.n_pairs
+        # Those triangles come in two sequences.
+        assert len(looked_at) > 2 if order is mesh and mesh.dim == 3 else len(looked_at) == 2
+        n = max(row for some in looked_at for _, row in some)
+        assert sum(stop - begin for some in looked_at for begin, stop in some) <= 2 * n
+
+
+def test_rows_of_some_buckets_and_their_parts_by_hand() -> None:
+    run, each = bucket_kernels.RUN, bucket_parts.WORTH_A_PART
+    spans = np.array([[0, 5], [3, 9], [9, 12]], np.uint32)
+    counted = bucket_parts.Counted(np.zeros(0, np.uint32), spans, 2 * run + 7)
+    assert counted.rows(0, 3) == [(0, run)]
+    assert counted.rows(5, 9) == [(0, 2 * run)]
+    assert counted.rows(9, 20) == [(run, 2 * run + 7)]
+    assert counted.rows(13, 20) == []
+    assert counted._replace(spans=spans[[0, 2, 1]]).rows(0, 6) == [(0, run), (2 * run, 2 * run + 7)]
+    assert counted.parts(np.array([0, each, each, 2 * each], np.uint32)) == [(0, 1), (1, 3)]
+    assert counted.parts(np.zeros(1, np.uint32)) == []
+    # Eight parts where each run is of one of them, two where each has something of all.
+    starts = np.arange(9, dtype=np.uint32) * each
+    own = np.repeat(np.arange(8, dtype=np.uint32), 2).reshape(8, 2)
+    assert counted._replace(spans=own).parts(starts) == [(i, i + 1) for i in range(8)]
+    whole = np.tile(np.array([0, 7], np.uint32), (8, 1))
+    assert counted._replace(spans=whole).parts(starts) == [(0, 4), (4, 8)]
 
 
 def test_words_hold_the_points_of_a_side_where_they_fit() -> None:
