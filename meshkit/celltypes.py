@@ -10,7 +10,6 @@ Source: VTK File Formats and vtkCellType.h of VTK 9.7; Exodus II manual for TET1
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -19,6 +18,7 @@ import torch
 from torch import Tensor
 
 from meshkit.errors import MeshError
+from meshkit.words import did_you_mean
 
 Template = tuple[tuple[int, ...], ...]
 
@@ -193,6 +193,30 @@ CELL_TYPES: Final[dict[int, CellType]] = {row.number: row for row in _ROWS}
 
 _BY_NAME: Final[dict[str, CellType]] = {row.name: row for row in _ROWS}
 
+_SHAPES_ELSEWHERE: Final[dict[str, str]] = {
+    **dict.fromkeys(("point", "node"), "vertex"),
+    **dict.fromkeys(("edge", "segment", "bar", "beam", "truss"), "line"),
+    **dict.fromkeys(("tri", "tria"), "triangle"),
+    **dict.fromkeys(("quadrangle", "quadrilateral", "rectangle"), "quad"),
+    **dict.fromkeys(("tet", "tetrahedron", "tetrahedra"), "tetra"),
+    **dict.fromkeys(("hex", "hexa", "hexahedra", "brick"), "hexahedron"),
+    **dict.fromkeys(("prism", "penta", "triangular_prism"), "wedge"),
+    **dict.fromkeys(("pyra", "pyr"), "pyramid"),
+}
+"""What others call the shapes."""
+
+_ALSO_CALLED: Final[dict[str, str]] = {
+    **_SHAPES_ELSEWHERE,
+    **{
+        f"{shape}{row.size}": row.name
+        for row in _ROWS
+        for shape in (row.shape, *(n for n, s in _SHAPES_ELSEWHERE.items() if s == row.shape))
+        if row.size is not None
+    },
+}
+"""For suggestions: other names, and shape and number of points ("tet10", "hexahedron20"). Where
+two rows have these in common, the later one, of the usual order of points, is meant."""
+
 
 def cell_type(of: int | str) -> CellType:
     """The row of a type, by its VTK number or name.
@@ -205,9 +229,7 @@ def cell_type(of: int | str) -> CellType:
     """
     row = _BY_NAME.get(of.lower()) if isinstance(of, str) else CELL_TYPES.get(int(of))
     if row is None:
-        near = difflib.get_close_matches(of, _BY_NAME, 3) if isinstance(of, str) else []
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise MeshError(f"cell type {of!r} is unknown{meant}")
+        raise MeshError(f"cell type {of!r} is unknown{did_you_mean(of, _BY_NAME, _ALSO_CALLED)}")
     return row
 
 

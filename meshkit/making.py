@@ -41,8 +41,8 @@ def make_mesh(
     """Build a mesh from tensors, arrays or lists.
 
     Args:
-        points: float [n, d] with d = 1, 2 or 3; a tensor or array keeps its dtype, lists and
-            integers become float64.
+        points: float [n, d] with d = 1, 2 or 3; a tensor or array of floats keeps its
+            dtype, lists and integers become float64.
         cells: a table [n, k]; or a list of rows of different lengths; or flat connectivity with
             `offsets` and `types`; or a `Cells`. None: no cells.
         types: for a table one type or one a row, otherwise one a row; VTK names or numbers. A
@@ -84,9 +84,8 @@ def make_mesh(
 
 def _points(points: Any) -> Tensor:
     at = tensor_of("points", points)
-    if isinstance(points, Tensor) or (isinstance(points, np.ndarray) and at.is_floating_point()):
-        return at
-    return at.double() if not at.is_complex() else at
+    given = isinstance(points, Tensor | np.ndarray) and at.is_floating_point()
+    return at if given or at.is_complex() else at.double()
 
 
 def _ids(what: str, given: Any, device: torch.device) -> Tensor:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
 
 from meshkit.errors import MeshError
 from meshkit.mesh import DomainMesh, Mesh
 from meshkit.series import MeshSeries
+
+_IMPORTERS: Final = {
+    "pyvista": "from_pyvista",
+    "vtkmodules": "from_pyvista",
+    "meshio": "from_meshio",
+    "trimesh": "from_trimesh",
+    "physicsnemo": "from_physicsnemo",
+}
+"""What makes a mesh of an object, by the package that its class is from."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,11 +41,21 @@ def of_mesh(function: F) -> F:
 
 def _need_mesh(what: str, mesh: object) -> None:
     if not isinstance(mesh, Mesh):
-        hint = ""
-        if isinstance(mesh, DomainMesh):
-            hint = "; take its .interior or one of its .boundaries"
-        elif isinstance(mesh, MeshSeries):
-            hint = "; take one of its times, series[i]"
-        raise MeshError(f"{what}: expected a Mesh, found {type(mesh).__name__}{hint}")
+        raise MeshError(f"{what}: expected a Mesh, found {type(mesh).__name__}{_advice(mesh)}")
     if mesh.device.type == "meta":
         raise MeshError(f"{what}: the mesh is on the meta device, which has no values")
+
+
+def _advice(found: object) -> str:
+    """How to come from what was given to a mesh."""
+    if isinstance(found, DomainMesh):
+        return "; take its .interior or one of its .boundaries"
+    if isinstance(found, MeshSeries):
+        return "; take one of its times, series[i]"
+    if isinstance(found, str | Path):
+        return "; take meshkit.read(...) of it"
+    for kind in type(found).__mro__:
+        importer = _IMPORTERS.get(kind.__module__.partition(".")[0])
+        if importer is not None:
+            return f"; take meshkit.{importer}(mesh)"
+    return ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from meshkit.pictures.errors import PictureError
+from meshkit.words import did_you_mean
 
 Direction = tuple[float, float, float]
 
@@ -205,9 +205,8 @@ def colours_of(text: str) -> str:
     from matplotlib import colormaps
 
     if text not in colormaps:
-        near = difflib.get_close_matches(text, list(colormaps), 3)
-        meant = f"did you mean {' or '.join(near)}?" if near else "for example viridis or coolwarm"
-        raise PictureError(f"cmap {text!r} is unknown; {meant}")
+        meant = did_you_mean(text, colormaps) or "; for example viridis or coolwarm"
+        raise PictureError(f"cmap {text!r} is unknown{meant}")
     return text
 
 

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from meshkit import csr
-from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency import row_kernels as compiled
@@ -18,8 +17,9 @@ from meshkit.operators.adjacency.neighbours import Through, face_links
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.kernels import array, worth_compiling
 from meshkit.operators.measure.cell_normals import cell_normals
+from meshkit.operators.measure.part import need_surface
 from meshkit.operators.of_mesh import of_mesh
-from meshkit.operators.values import need_choice
+from meshkit.operators.values import need_choice, shown
 
 
 @of_mesh
@@ -72,14 +72,10 @@ def feature_patches(mesh: Mesh, *, angle: float = 30.0) -> Tensor:
     Raises:
         MeshError: as `faces`; the mesh is no surface; or the angle is not one.
     """
-    if mesh.dim != 2:
-        raise MeshError(
-            f"feature_patches: expected surface cells, found a mesh of dimension {mesh.dim}; "
-            "take boundary(mesh) of a solid"
-        )
+    need_surface("feature_patches", mesh)
     if not (isinstance(angle, Real) and 0 <= angle <= 180):
-        found = angle if isinstance(angle, Real) else brief(angle)
-        raise MeshError(f"feature_patches: expected an angle from 0 to 180 degrees, found {found}")
+        expected = "an angle from 0 to 180 degrees"
+        raise MeshError(f"feature_patches: expected {expected}, found {shown(angle)}")
     table = face_table(mesh)
     inner = torch.nonzero(table.faces.neighbour >= 0).squeeze(1)
     owner, neighbour = table.faces.owner[inner].long(), table.faces.neighbour[inner].long()

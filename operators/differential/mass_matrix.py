@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.differential.finite_elements import elements, lumped, summed_pairs
 from meshkit.operators.differential.sparse_matrix import square_matrix
 from meshkit.operators.of_mesh import of_mesh
+from meshkit.operators.values import shown
 
 
 @of_mesh
@@ -32,7 +32,7 @@ def mass_matrix(mesh: Mesh, *, lump: bool = False) -> Tensor:
         MeshError: as `faces`; or some cell of dimension mesh.dim is no simplex.
     """
     if not isinstance(lump, bool):
-        raise MeshError(f"mass_matrix: expected lump True or False, found {brief(lump)}")
+        raise MeshError(f"mass_matrix: expected lump True or False, found {shown(lump)}")
     found = elements("mass_matrix", mesh)
     n, dtype = mesh.n_points, mesh.points.dtype
     if lump:

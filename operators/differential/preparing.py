@@ -27,7 +27,8 @@ from meshkit.operators.differential.green_gauss import green_gauss_map, plain_ma
 from meshkit.operators.differential.lsq import lsq_map
 from meshkit.operators.differential.mesh_operator import MeshOperator
 from meshkit.operators.differential.samples import On, need_on, samples
-from meshkit.operators.values import need_tensor
+from meshkit.operators.values import need_tensor, shown
+from meshkit.words import did_you_mean
 
 Known = Tensor | Iterable[str] | None
 """Which boundary faces will have values: bool [n_boundary], or names of regions."""
@@ -120,7 +121,8 @@ def prepared(
     place = need_on(what, on, mesh)
     row = methods.get(method) if isinstance(method, str) else None
     if row is None:
-        raise MeshError(f"{what}: expected a method of {', '.join(methods)}, found {method!r}")
+        expected = f"expected a method of {', '.join(methods)}"
+        raise MeshError(f"{what}: {expected}, found {shown(method)}{did_you_mean(method, methods)}")
     if place not in row.on:
         other = [name for name, m in methods.items() if place in m.on]
         raise MeshError(
@@ -132,7 +134,7 @@ def prepared(
     if weights is not None and not row.takes_weights:
         raise MeshError(f"{what}: {method!r} takes no weights")
     if weights is not None and not (isinstance(weights, Real) and math.isfinite(weights)):
-        raise MeshError(f"{what}: expected a number for weights, found {brief(weights)}")
+        raise MeshError(f"{what}: expected a finite number for weights, found {shown(weights)}")
     known_dtype = isinstance(dtype, torch.dtype) and (dtype.is_floating_point or dtype.is_complex)
     if dtype is not None and not known_dtype:
         found = dtype if isinstance(dtype, torch.dtype) else brief(dtype)

@@ -37,9 +37,10 @@ def skin(mesh: Mesh) -> Patch:
         return of_faces(mesh, faces(mesh).boundary, None)
     if mesh.dim == mesh.points.shape[1] - 1 and mesh.dim > 0:
         return _of_cells(mesh, torch.nonzero(mesh.cells.dims == mesh.dim).squeeze(1), None)
+    d = mesh.points.shape[1]
     raise MeshError(
-        f"no surface with a normal: cells of dimension {mesh.dim} in "
-        f"{mesh.points.shape[1]} dimensions"
+        f"force: expected cells of dimension {d} or {d - 1} in {d}-D, found {mesh.cells!r}, which "
+        "has no surface with a normal; mesh it, or give a region of faces, sides or surface cells"
     )
 
 

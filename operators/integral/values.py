@@ -22,13 +22,13 @@ _SPARSE: Final = 64
 """How many times more numbers than ids there may be for a mark at each to be worth it."""
 
 
-def n_rows(mesh: Mesh, on: On) -> int:
-    """How many points, cells or faces there are.
+def n_rows(what: str, mesh: Mesh, on: On) -> int:
+    """How many points, cells or faces there are; `what` is the operator's name.
 
     Raises:
         MeshError: `on` is none of these.
     """
-    need_choice("on: expected", on, _ON)
+    need_choice(f"{what}: expected on", on, _ON)
     if on == "points":
         return mesh.n_points
     return mesh.n_cells if on == "cells" else len(faces(mesh))
@@ -45,7 +45,7 @@ def need_values(what: str, mesh: Mesh, values: Tensor, on: On, last: int | None 
     Raises:
         MeshError: rows, the last axis or the device do not fit.
     """
-    n = n_rows(mesh, on)
+    n = n_rows(what.partition(":")[0], mesh, on)
     need_tensor(what, values, mesh.device)
     rows = values.ndim >= 1 and len(values) == n
     if not rows or (last is not None and (values.ndim < 2 or values.shape[-1] != last)):
@@ -80,7 +80,7 @@ def distinct_rows(ids: Tensor) -> tuple[Tensor, Tensor | None]:
     """
     ids = ids.long()
     keys = ids if ids.ndim == 1 else _keys(*ids.unbind(1))
-    if _no_repeats(keys):
+    if no_repeats(keys):
         return ids, None
     order = torch.argsort(keys, stable=True)
     new = torch.ones_like(order, dtype=torch.bool)
@@ -96,12 +96,15 @@ def _keys(a: Tensor, b: Tensor) -> Tensor:
     return a * (b.max() + 1) + b if len(b) else a
 
 
-def _no_repeats(keys: Tensor) -> bool:
-    """Whether all of these are different, told without sorting where they are few or ascend."""
+def no_repeats(keys: Tensor) -> bool:
+    """Whether all of these are different, int64 [n] and not negative; told without sorting where
+    they are few or ascend.
+    """
     if bool((keys.diff() > 0).all()):
         return True
-    if int(keys.max()) > _SPARSE * len(keys):
-        return False  # perhaps; who asks will sort them
-    seen = torch.zeros(int(keys.max()) + 1, dtype=torch.bool, device=keys.device)
+    high = int(keys.max())
+    if high > _SPARSE * len(keys):
+        return bool((torch.sort(keys).values.diff() > 0).all())
+    seen = torch.zeros(high + 1, dtype=torch.bool, device=keys.device)
     seen[keys] = True
     return int(seen.sum()) == len(keys)

@@ -7,7 +7,7 @@ from numbers import Real
 import torch
 from torch import Tensor
 
-from meshkit.cells import brief, need_ids
+from meshkit.cells import need_ids
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
@@ -15,7 +15,7 @@ from meshkit.operators.integral.patch import Patch, need_faces
 from meshkit.operators.integral.patch_kernel import corner_weights, shares
 from meshkit.operators.integral.patches import all_faces, patch_of
 from meshkit.operators.integral.pieces import pieces
-from meshkit.operators.integral.values import On, distinct, found_region, n_rows
+from meshkit.operators.integral.values import On, distinct, found_region, n_rows, no_repeats
 from meshkit.operators.measure.cell_centroids import cell_centroids
 from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.operators.measure.coordinates import dot, in_space, length, over
@@ -23,6 +23,7 @@ from meshkit.operators.measure.part import bare, top_cells
 from meshkit.operators.measure.ring_kernel import ring_geometry
 from meshkit.operators.measure.shares import point_shares
 from meshkit.operators.of_mesh import of_mesh
+from meshkit.operators.values import shown
 from meshkit.regions import Region
 
 Weights = tuple[Tensor | None, Tensor]
@@ -57,10 +58,11 @@ def integration_weights(
         Differentiable in the points.
 
     Raises:
-        MeshError: as `integrate`, or a chance that is not above 0 and at most 1.
+        MeshError: as `integrate`; a row is none of the mesh's or comes twice, or a chance is not
+            above 0 and at most 1.
     """
+    n = n_rows("integration_weights", mesh, on)
     at, weights = weight_rows(mesh, on, region)
-    n = n_rows(mesh, on)
     whole = weights if at is None else weights.new_zeros(n).index_add(0, at, weights)
     if rows is None:
         if chance is not None:
@@ -69,7 +71,11 @@ def integration_weights(
     _need_rows(rows, n, on)
     drawn = _chances(len(rows) / max(n, 1) if chance is None else chance, len(rows)).to(whole)
     if not bool(((drawn > 0) & (drawn <= 1)).all()) and len(rows):
-        raise MeshError("integration_weights: expected chances above 0 and at most 1")
+        wrong = drawn.reshape(-1)[~((drawn > 0) & (drawn <= 1)).reshape(-1)]
+        raise MeshError(
+            "integration_weights: expected chances above 0 and at most 1, "
+            f"found {float(wrong.detach()[0]):.6g}"
+        )
     return (whole[rows.long()] / drawn).to(mesh.points.dtype)
 
 
@@ -85,6 +91,13 @@ def _need_rows(rows: Tensor, n: int, on: On) -> None:
         raise MeshError(
             f"integration_weights: expected rows from 0 to {n - 1} ({on}), found {int(wrong[0])}"
         )
+    if not no_repeats(rows.long()):
+        twice = torch.sort(rows).values
+        row = int(twice[1:][twice.diff() == 0][0])
+        raise MeshError(
+            f"integration_weights: expected rows without repeats, found row {row} twice; "
+            "draw without replacement"
+        )
 
 
 def _chances(given: float | Tensor, n: int) -> Tensor:
@@ -92,7 +105,7 @@ def _chances(given: float | Tensor, n: int) -> Tensor:
     if isinstance(given, Real) or (isinstance(given, Tensor) and given.shape in ((), (n,))):
         return torch.as_tensor(given)
     raise MeshError(
-        f"integration_weights: expected a chance, or a tensor [{n}] of them, found {brief(given)}"
+        f"integration_weights: expected a chance, or a tensor [{n}] of them, found {shown(given)}"
     )
 
 
@@ -103,7 +116,6 @@ def weight_rows(mesh: Mesh, on: On, region: str | Region | None) -> Weights:
         MeshError: as `integrate`.
     """
     need_point_ids(mesh)
-    n_rows(mesh, on)
     points = in_space(mesh.points).double()
     if region is None:
         if on == "faces":

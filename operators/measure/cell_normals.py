@@ -7,6 +7,7 @@ from torch import Tensor
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.measure.coordinates import in_space
+from meshkit.operators.measure.part import need_surface_cells
 from meshkit.operators.measure.surface_normals import surface_normals
 from meshkit.operators.of_mesh import of_mesh
 
@@ -26,8 +27,10 @@ def cell_normals(mesh: Mesh) -> Tensor:
         NaN.
 
     Raises:
-        MeshError: a point id is out of range, a type unknown, or a size wrong.
+        MeshError: a point id is out of range, a type unknown, or a size wrong; or of all cells of
+            the mesh not one is of a surface.
     """
     need_point_ids(mesh)
+    need_surface_cells("cell_normals", mesh)
     normals = surface_normals(mesh, in_space(mesh.points), float("nan"))
     return normals.to(mesh.points.dtype)

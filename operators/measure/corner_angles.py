@@ -14,6 +14,7 @@ from meshkit.operators.adjacency.templates import corners, known_type
 from meshkit.operators.measure import surface_kernel as compiled
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over, plain
 from meshkit.operators.measure.fan import area_vector
+from meshkit.operators.measure.part import need_surface_cells
 from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.of_mesh import of_mesh
 
@@ -37,9 +38,11 @@ def corner_angles(mesh: Mesh) -> Tensor:
         Differentiable in the points except at angles of 0 and pi, where the derivative is zero.
 
     Raises:
-        MeshError: a point id is out of range, a type unknown, or a size wrong.
+        MeshError: a point id is out of range, a type unknown, or a size wrong; or of all cells of
+            the mesh not one is of a surface.
     """
     need_point_ids(mesh)
+    need_surface_cells("corner_angles", mesh)
     points = in_space(mesh.points)
     cells = mesh.cells
     out = torch.where(_is_corner(cells), 0.0, float("nan")).to(points.dtype)

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from meshkit import csr
 from meshkit.celltypes import cell_type
-from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.edges import edges
 from meshkit.operators.adjacency.faces import face_table
@@ -20,7 +19,7 @@ from meshkit.operators.measure.bend_kernel import mean_bends
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length, matters, over, plain
 from meshkit.operators.measure.corner_angles import ring_angles
 from meshkit.operators.measure.fan import area_vector, triangles
-from meshkit.operators.measure.part import top_cells
+from meshkit.operators.measure.part import need_surface, top_cells
 from meshkit.operators.measure.point_normals import unit_normals
 from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.measure.shares import point_shares
@@ -50,7 +49,9 @@ def angle_defects(mesh: Mesh) -> Tensor:
     Raises:
         MeshError: the mesh is no surface, or as `faces`.
     """
-    return _defects(_need_surface(mesh), in_space(mesh.points)).to(mesh.points.dtype)
+    need_surface("angle_defects", mesh)
+    need_point_ids(mesh)
+    return _defects(mesh, in_space(mesh.points)).to(mesh.points.dtype)
 
 
 @of_mesh
@@ -74,7 +75,9 @@ def gauss_curvature(mesh: Mesh) -> Tensor:
     Source: Meyer, Desbrun, Schröder and Barr, Discrete differential-geometry operators for
         triangulated 2-manifolds, 2003.
     """
-    points = in_space(_need_surface(mesh).points)
+    need_surface("gauss_curvature", mesh)
+    need_point_ids(mesh)
+    points = in_space(mesh.points)
     area = point_shares(top_cells(mesh), points, "dual")
     found = over(_defects(mesh, points), area, area.detach() != 0, float("nan"))
     return found.to(mesh.points.dtype)
@@ -102,7 +105,9 @@ def mean_curvature(mesh: Mesh) -> Tensor:
     Source: Pinkall and Polthier, Computing discrete minimal surfaces and their conjugates, 1993;
         Meyer, Desbrun, Schröder and Barr, 2003.
     """
-    points = in_space(_need_surface(mesh).points)
+    need_surface("mean_curvature", mesh)
+    need_point_ids(mesh)
+    points = in_space(mesh.points)
     known = ~_on_boundary(mesh)
     area = point_shares(top_cells(mesh), points, "dual")
     if plain(points):
@@ -115,16 +120,6 @@ def mean_curvature(mesh: Mesh) -> Tensor:
     along = dot(growth, unit_normals(mesh, points)) / 2
     bend = over(along, area, area.detach() != 0, float("nan"))
     return torch.where(known, bend, float("nan")).to(mesh.points.dtype)
-
-
-def _need_surface(mesh: Mesh) -> Mesh:
-    if mesh.dim != 2:
-        raise MeshError(
-            f"curvature: expected a surface (mesh.dim 2), found dim {mesh.dim}; "
-            "take ops.boundary(mesh), or select the surface cells"
-        )
-    need_point_ids(mesh)
-    return mesh
 
 
 def _defects(mesh: Mesh, points: Tensor) -> Tensor:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.measure.coordinates import in_space
 from meshkit.operators.measure.dihedral_angles import angle_inside
+from meshkit.operators.measure.part import need_surface
 from meshkit.operators.measure.surface_normals import surface_normals
 from meshkit.operators.of_mesh import of_mesh
 
@@ -31,8 +31,7 @@ def edge_angles(mesh: Mesh) -> Tensor:
     Raises:
         MeshError: the mesh is no surface, or as `face_area_vectors`.
     """
-    if mesh.dim != 2:
-        raise MeshError(f"edge_angles: expected a surface (mesh.dim 2), found dim {mesh.dim}")
+    need_surface("edge_angles", mesh)
     table = face_table(mesh)
     points = in_space(mesh.points)
     normals = surface_normals(mesh, points, float("nan"))

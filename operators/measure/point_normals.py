@@ -11,6 +11,7 @@ from meshkit.operators.measure import surface_kernel as compiled
 from meshkit.operators.measure.coordinates import in_space, length, matters, over, plain
 from meshkit.operators.measure.corner_angles import ring_angles
 from meshkit.operators.measure.fan import area_vector
+from meshkit.operators.measure.part import need_surface_cells
 from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.of_mesh import of_mesh
 
@@ -29,11 +30,13 @@ def point_normals(mesh: Mesh) -> Tensor:
         surfaces of regular triangles, else first. Differentiable in the points where not NaN.
 
     Raises:
-        MeshError: a point id is out of range, a type unknown, or a size wrong.
+        MeshError: a point id is out of range, a type unknown, or a size wrong; or of all cells of
+            the mesh not one is of a surface.
 
     Source: Thürmer and Wüthrich, Computing vertex normals from polygonal facets, JGT 3(1) 1998.
     """
     need_point_ids(mesh)
+    need_surface_cells("point_normals", mesh)
     return unit_normals(mesh, in_space(mesh.points)).to(mesh.points.dtype)
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from meshkit import Cells, FieldInfo, Mesh, MeshError, MeshInfo, Region, make_mesh
+from meshkit.celltypes import cell_type
 from tests.meshes import differences, one_of_each, square_triangles, tetrahedron, two_tetrahedra
 
 
@@ -43,7 +44,7 @@ def test_to_another_device_takes_everything() -> None:
     [
         ({"points": torch.zeros(3, dtype=torch.float32)}, "points: expected float [n, d]"),
         ({"points": torch.zeros(3, 4)}, "found float32 [3, 4]"),
-        ({"points": torch.zeros(3, 2, dtype=torch.int64)}, "found int64 [3, 2]"),
+        ({"points": torch.zeros(3, 2, dtype=torch.complex64)}, "found complex64 [3, 2]"),
         ({"point_data": {"u": torch.zeros(4)}}, "point_data 'u': expected 3 rows, found [4]"),
         ({"cell_data": {"a": {"b": torch.zeros(2)}}}, "cell_data 'a/b': expected 1 rows"),
         ({"point_data": {"u": object()}}, "point_data 'u': expected a tensor, found object"),
@@ -52,7 +53,7 @@ def test_to_another_device_takes_everything() -> None:
         ({"cells": torch.zeros(1, 3)}, "cells: expected integer ids, found float32 [1, 3]"),
         ({"cells": [[0, 1, 2, 0]]}, "cells of 4 points in 2-D could be several; name the type"),
         ({"types": "quad"}, "a quad has 4 points, found rows of 3"),
-        ({"types": "tetrahedron"}, "cell type 'tetrahedron' is unknown; did you mean"),
+        ({"types": "tetrahedron"}, "cell type 'tetrahedron' is unknown; did you mean tetra?"),
         ({"types": [5, 5]}, "types: expected 1, one a cell, found [2]"),
         ({"types": "polyhedron"}, "expected faces of 1 type-42 cells, found 0"),
         ({"cells": None, "types": "quad"}, "expected connectivity beside types"),
@@ -74,6 +75,50 @@ def test_refuses(parts: dict[str, Any], message: str) -> None:
     whole |= parts
     with pytest.raises(MeshError, match=re.escape(message)):
         make_mesh(whole.pop("points"), whole.pop("cells"), **whole)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8])
+def test_points_of_integers_become_float64(dtype: torch.dtype) -> None:
+    whole = torch.tensor([[0, 0], [3, 0], [0, 4]], dtype=dtype)
+    for points in (whole, whole.numpy(), whole.tolist()):
+        mesh = make_mesh(points, [[0, 1, 2]])
+        assert mesh.points.dtype == torch.float64
+        assert mesh.points.tolist() == whole.tolist()
+    assert make_mesh(whole.half()).points.dtype == torch.float16
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("tetrahedron", "tetra?"),
+        ("Tet10", "quadratic_tetra?"),
+        ("tetra10", "quadratic_tetra?"),
+        ("hex", "hexahedron?"),
+        ("hex8", "hexahedron?"),
+        ("hexahedron20", "quadratic_hexahedron?"),
+        ("quadrilateral", "quad?"),
+        ("quad4", "quad?"),
+        ("prism", "wedge?"),
+        ("prism6", "wedge?"),
+        ("triangular prism", "wedge?"),
+        ("triangles", "triangle or"),
+        ("polygons", "polygon or"),
+        ("polyhedral", "polyhedron"),
+        ("quadratic-tetra", "quadratic_tetra?"),
+        ("hexaedron", "hexahedron"),
+    ],
+)
+def test_other_names_of_cell_types_are_known(given: str, meant: str) -> None:
+    with pytest.raises(MeshError) as caught:
+        cell_type(given)
+    assert str(caught.value).startswith(f"cell type {given!r} is unknown; did you mean {meant}")
+
+
+def test_a_name_like_no_type_is_given_no_advice() -> None:
+    for given in ("", "x", "spaceship", "__"):
+        with pytest.raises(MeshError) as caught:
+            cell_type(given)
+        assert str(caught.value) == f"cell type {given!r} is unknown"
 
 
 def test_a_mesh_is_frozen_and_its_fields_are_locked() -> None:

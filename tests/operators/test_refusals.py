@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -46,6 +47,12 @@ def needed(name: str, mesh: Mesh) -> dict[str, Any]:
     return {p.name: given[p.name] for p in parameters if p.name in given and p.default is p.empty}
 
 
+def like_one_of(module: str) -> object:
+    """An object whose class derives from one of this module."""
+    base = type("Base", (), {"__module__": module})
+    return type("Grid", (base,), {"__module__": "somewhere"})()
+
+
 def refused(operator: Callable[..., object], *args: object, **given: object) -> str:
     """What the refusal says; nothing where there is an answer."""
     try:
@@ -64,6 +71,9 @@ def test_what_is_no_mesh_is_refused(name: str) -> None:
         ([tets], "list"),
         (tets.points, "Tensor"),
         (ops.domain(tets), r"DomainMesh; take its \.interior"),
+        (Path("a.vtu"), r"PosixPath; take meshkit\.read"),
+        (like_one_of("pyvista.core"), r"Grid; take meshkit\.from_pyvista\(mesh\)"),
+        (like_one_of("meshio._mesh"), r"Grid; take meshkit\.from_meshio\(mesh\)"),
     ):
         with pytest.raises(MeshError, match=rf"^{name}: expected a Mesh, found {said}"):
             operator(wrong, **needed(name, tets))
@@ -79,7 +89,8 @@ def test_what_are_no_values_is_refused(name: str) -> None:
     right = given[key]
     for wrong, said in (
         ("p", "expected a tensor, found str"),
-        (right.numpy(), "expected a tensor, found ndarray"),
+        (right.numpy(), r"expected a tensor, found ndarray; take torch.as_tensor\(...\) of it$"),
+        (right.tolist(), r"expected a tensor, found list; take torch.as_tensor\(...\) of it$"),
         (right[:-1], r"expected (values on cells )?\[6"),
         (right.to_sparse(), "expected a dense tensor, found sparse_coo"),
         (right.to("meta"), "on meta, the mesh on cpu"),
@@ -184,11 +195,24 @@ def test_arguments_of_weights() -> None:
     for rows, said in (
         (torch.tensor([6]), "rows from 0 to 5 .* found 6"),
         (torch.tensor([-1]), "found -1"),
+        (torch.tensor([3, 1, 3]), "rows without repeats, found row 3 twice"),
+        (torch.tensor([0, 0], dtype=torch.int32), "rows without repeats, found row 0 twice"),
         (torch.zeros(2), "expected int32 or int64"),
         ([1], "found list"),
     ):
         with pytest.raises(MeshError, match=said):
             ops.integration_weights(mesh, on="cells", rows=rows)  # type: ignore[arg-type]
+    for chance, said in (
+        (0.0, "above 0 and at most 1, found 0$"),
+        (float("nan"), "above 0 and at most 1, found nan$"),
+        (torch.tensor([0.5, 1.5]), "above 0 and at most 1, found 1.5$"),
+        ("often", "expected a chance, .* found 'often'"),
+    ):
+        with pytest.raises(MeshError, match=said):
+            ops.integration_weights(mesh, on="cells", rows=torch.tensor([1, 2]), chance=chance)  # type: ignore[arg-type]
+    far = torch.tensor([0, 4799, 4799])  # few of many rows
+    with pytest.raises(MeshError, match="found row 4799 twice"):
+        ops.integration_weights(meshes.kuhn_cube(10), on="cells", rows=far[[1, 0, 2]])
     with pytest.raises(MeshError, match="expected a chance"):
         ops.integration_weights(mesh, on="cells", rows=torch.tensor([1, 2]), chance=torch.rand(3))
 
@@ -283,3 +307,84 @@ def test_coefficients_are_floating() -> None:
     for wrong in (torch.int32, torch.bool, "float32"):
         said = refused(ops.gradient_operator, mesh, on="cells", dtype=wrong)
         assert "expected a floating dtype of torch, found" in said
+
+
+SURFACE: Final = (
+    "angle_defects",
+    "gauss_curvature",
+    "mean_curvature",
+    "edge_angles",
+    "feature_patches",
+)
+SURFACE_CELLS: Final = ("cell_normals", "point_normals", "corner_angles")
+
+
+@pytest.mark.parametrize("name", [*SURFACE, *SURFACE_CELLS])
+def test_what_surfaces_have_is_refused_to_others_with_the_way_there(name: str) -> None:
+    operator = getattr(ops, name)
+    expected = f"{name}: expected (a surface|surface cells)"
+    solid = meshes.kuhn_cube(1)
+    assert re.search(rf"^{expected}.*; take ops\.boundary\(mesh\)$", refused(operator, solid))
+    assert len(operator(ops.boundary(solid)))
+    for other in (
+        make_mesh(torch.rand(3, 3), [[0, 1], [1, 2]]),
+        make_mesh(torch.rand(3, 3), [[0]]),
+    ):
+        said = refused(operator, other)
+        assert re.search(f"^{expected}", said) and "boundary" not in said
+
+
+def solid_and_shell() -> Mesh:
+    return make_mesh(
+        meshes.tetrahedron().points, [[0, 1, 2, 3], [0, 1, 2]], types=["tetra", "triangle"]
+    )
+
+
+@pytest.mark.parametrize("name", SURFACE)
+def test_the_surface_cells_of_a_solid_can_be_selected(name: str) -> None:
+    mesh = solid_and_shell()
+    advice = "mesh.select(cells=mesh.cells.dims == 2)"
+    assert advice in refused(getattr(ops, name), mesh)
+    getattr(ops, name)(mesh.select(cells=mesh.cells.dims == 2))
+
+
+@pytest.mark.parametrize("name", SURFACE_CELLS)
+def test_of_mixed_and_of_no_cells_there_is_an_answer(name: str) -> None:
+    found = getattr(ops, name)(solid_and_shell())
+    assert bool(torch.isnan(found).any()) and not bool(torch.isnan(found).all())
+    empty = getattr(ops, name)(make_mesh(torch.rand(2, 3)))
+    assert bool(torch.isnan(empty).all())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"method": "green-gauss"}, "found 'green-gauss'; did you mean green_gauss?"),
+        ({"method": "LSQ"}, "found 'LSQ'; did you mean lsq?"),
+        ({"method": "gauss"}, "did you mean green_gauss or green_gauss_plain?"),
+        ({"method": 3}, "expected a method of lsq, green_gauss, green_gauss_plain, fem, found 3"),
+        ({"weights": float("nan")}, "expected a finite number for weights, found nan"),
+        ({"weights": "1"}, "expected a finite number for weights, found '1'"),
+        ({"on": "cell"}, "found 'cell'; did you mean cells?"),
+    ],
+)
+def test_what_was_meant_is_said(given: dict[str, Any], said: str) -> None:
+    mesh = meshes.kuhn_cube(1)
+    whole = {"on": "cells", **given}
+    assert refused(ops.gradient, mesh, torch.rand(6), **whole).endswith(said)
+
+
+@pytest.mark.parametrize("name", ["integrate", "average", "flux", "force", "integration_weights"])
+def test_a_wrong_place_names_the_operator(name: str) -> None:
+    mesh = meshes.kuhn_cube(1)
+    given = {**needed(name, mesh), "on": "Cells"}
+    said = refused(getattr(ops, name), mesh, **given)
+    assert said.startswith(f'{name}: expected on "points", "cells" or "faces", found \'Cells\'')
+    assert said.endswith("; did you mean cells?")
+
+
+def test_a_cloud_has_no_force() -> None:
+    cloud = make_mesh(torch.rand(4, 3))
+    said = refused(ops.force, cloud, torch.rand(4), on="points")
+    assert said.startswith("force: expected cells of dimension 3 or 2 in 3-D, found Cells(")
+    assert "give a region" in said
