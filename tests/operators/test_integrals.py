@@ -554,7 +554,7 @@ def test_refusals() -> None:
         ops.force(mesh, p, about=torch.zeros(2))
     with pytest.raises(MeshError, match=r"values on points: expected \[8, \.\.\.\]"):
         ops.integrate(mesh, torch.ones(3), on="points")
-    with pytest.raises(MeshError, match=r'on: expected "points", "cells" or "faces", found'):
+    with pytest.raises(MeshError, match=r': expected on "points", "cells" or "faces", found'):
         ops.integrate(mesh, torch.ones(3), on="nodes")  # type: ignore[arg-type]
     with pytest.raises(MeshError, match=r"no region 'wall'"):
         ops.integrate(mesh, p, on="cells", region="wall")
