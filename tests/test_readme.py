@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from meshkit.readers.formats import FORMATS
 from tests.drawing import why_no_drawing
 
 ROOT = Path(__file__).parents[1]
@@ -120,3 +121,9 @@ def test_files_that_it_names_exist() -> None:
     assert len(named) > 5
     for target in named:
         assert (ROOT / target).exists(), f"README.md links to {target}"
+
+
+def test_the_table_of_formats_has_all() -> None:
+    table = README.read_text("utf-8").partition("## Formats")[2].partition("\n\n## ")[0]
+    words = set(re.findall(r"\w+", table.lower()))
+    assert {row.name for row in FORMATS} <= words
