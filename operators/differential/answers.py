@@ -60,6 +60,8 @@ def need_out(
         MeshError: the message says what was found, and what was expected.
     """
     read = {k: x for k, x in given.items() if isinstance(x, Tensor) and x.layout == torch.strided}
+    if not isinstance(out, Tensor):  # a tensor made of it would not be the caller's memory
+        raise MeshError(f"{what}: out: expected a tensor, found {brief(out)}")
     need_tensor(f"{what}: out", out, read["values"].device)
     if out.shape != shape or out.dtype != dtype:
         expected = f"{str(dtype).removeprefix('torch.')} {list(shape)}"

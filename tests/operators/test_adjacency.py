@@ -512,7 +512,7 @@ def test_patches_end_at_crowded_edges_and_cells_without_area() -> None:
 
 
 def test_patches_refuse_what_is_no_surface_and_no_angle() -> None:
-    with pytest.raises(MeshError, match=r"dimension 3; take boundary\(mesh\)"):
+    with pytest.raises(MeshError, match=r"found dim 3; take ops.boundary\(mesh\)"):
         ops.feature_patches(meshes.tetrahedron())
     with pytest.raises(MeshError, match="from 0 to 180 degrees, found 181"):
         ops.feature_patches(meshes.cube_surface(), angle=181)
