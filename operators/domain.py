@@ -46,6 +46,9 @@ def domain(mesh: Mesh) -> DomainMesh:
     cell and one that stays is on the boundary). The report counts what of a region is on no face,
     by the region's name. `global_data` is passed on.
 
+    Args:
+        mesh: its regions of sides, of faces and of cells on faces name the parts.
+
     Returns:
         DomainMesh: `interior` and `boundaries` by name. Differentiable in points and fields.
 

@@ -53,7 +53,7 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     _need_one_file(path, names)
     from meshkit.readers.interop.meshio import converted
 
-    mesh, said = _in_own_process(path)
+    mesh, said = _in_own_process(path, names)
     for line in said.split("Warning: ")[1:]:
         ledger.dropped("warning", "meshio", 1, line.strip())
     reason = f"read by meshio ({' or '.join(names)}), which does not say all that it leaves out"
@@ -103,8 +103,8 @@ def _known() -> str:
     return ", ".join(row.name for row in FORMATS)
 
 
-def _in_own_process(path: Path) -> tuple[meshio.Mesh, str]:
-    """The mesh that meshio reads, and what it printed on the way."""
+def _in_own_process(path: Path, names: list[str]) -> tuple[meshio.Mesh, str]:
+    """The mesh that meshio reads as one of these formats, and what it printed on the way."""
     size = path.stat().st_size // _MEBIBYTE + 1
     seconds, memory = 6 + 4 * size, (8192 + 64 * size) * _MEBIBYTE
     # One thread: each of a numerical library's reserves memory, and none is of use here.
@@ -131,12 +131,15 @@ def _in_own_process(path: Path) -> tuple[meshio.Mesh, str]:
         raise _stuck(path, seconds)
     if done.returncode < 0:
         raise ReadError(path, f"meshio crashed on it ({signal.Signals(-done.returncode).name})")
-    reason = err.split("\n")[-1] if "Traceback" in err else f"{out} {err}"
+    died = "Traceback" in err  # of an error that tells how meshio works, not what the file lacks
+    reason = err.split("\n")[-1] if died else f"{out} {err}"
     missing = re.search(r"^(?:ModuleNotFound|Import)Error: .*'([\w.]+)'", reason)
     if missing:
         raise MissingPackage(f"{path}: meshio", missing.group(1))
     reason = one_line(reason.replace("meshio._exceptions.", ""))
-    raise ReadError(path, f"meshio cannot read it ({reason[:300]})", expected="a sound file")
+    plain = f"cut, damaged, or no {' or '.join(names)} file as meshio knows them: " if died else ""
+    problem = f"{plain}meshio cannot read it ({reason[:300]})"
+    raise ReadError(path, problem, expected="a sound file")
 
 
 def _unpacked(result: Path) -> meshio.Mesh:

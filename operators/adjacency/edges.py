@@ -23,7 +23,8 @@ def edges(mesh: Mesh) -> Tensor:
 
     High-order cells have the edges between their corners, polyhedra those of their faces, strips
     those along their outline (as in VTK; the ones inside come with `simplices`), polylines their
-    segments. An edge from a point to itself (in a collapsed cell) is none.
+    segments. An edge from a point to itself (in a collapsed cell) is none. Points between the
+    corners of high-order cells stand on no edge (in `point_points` their rows are empty).
 
     Returns:
         int [n_edges, 2] in the dtype of the cells' ids: the lower point id first, rows ascending.

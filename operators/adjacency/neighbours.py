@@ -27,13 +27,21 @@ Through = Literal["faces", "points"]
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """What meets what: row i is indices[offsets[i]:offsets[i + 1]], ascending, without repeats."""
+    """What meets what: row i is indices[offsets[i]:offsets[i + 1]], ascending, without repeats.
 
-    offsets: Tensor  # int64 [n + 1]
-    indices: Tensor  # int64 [..]
+    Args:
+        offsets: int64 [n + 1], ascending from 0: where each of the n rows begins, and the end.
+        indices: int64 [m]: the entries of all rows, one row after the other.
+    """
+
+    offsets: Tensor
+    indices: Tensor
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"Adjacency({len(self)} rows, {len(self.indices)} entries)"
 
     def to_edge_index(self) -> Tensor:
         """int64 [2, m]: every (row, index) as a column, row by row, as graph libraries want them.
@@ -50,6 +58,9 @@ class Adjacency:
 @of_mesh
 def point_points(mesh: Mesh) -> Adjacency:
     """For each point those at the other end of an edge of `edges(mesh)`.
+
+    Points between the corners of high-order cells stand on no edge: their rows are empty, and in
+    `to_edge_index()` they are isolated.
 
     Returns:
         n_points rows of point ids. Worked out once while the cells stay unchanged. Exact; runs

@@ -32,6 +32,9 @@ class BoundaryFaces:
     device: torch.device
     regions: Mapping[str, tuple[_Named, ...]]  # several where entities share a name
 
+    def __repr__(self) -> str:
+        return f"BoundaryFaces({self.n}; regions: {', '.join(self.regions) or 'none'})"
+
     def values(self, what: str, given: BoundaryValues, like: Tensor) -> Tensor:
         """[n, ...] with the further axes of the field `like`, NaN where there is no value.
 

@@ -26,7 +26,8 @@ def curl(
     (u_z,y - u_y,z, u_x,z - u_z,x, u_y,x - u_x,y); in the plane the scalar u_y,x - u_x,y.
 
     It is made of the derivatives of `gradient`, which says what the arguments are, how exact each
-    method is and which rows are NaN.
+    method is and which rows are NaN. A solid inside out spoils "green_gauss" in itself and its
+    neighbours (`check`: `inverted_cell`).
 
     Args:
         mesh: with points of 2 or 3 coordinates.

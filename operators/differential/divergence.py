@@ -25,7 +25,8 @@ def divergence(
     of a vector u_j,j, of a tensor T_ij,j.
 
     It is the trace of `gradient`, which says what the arguments are, how exact each method is and
-    which rows are NaN. With "green_gauss" it is the flux through the cell's faces over its volume.
+    which rows are NaN. With "green_gauss" it is the flux through the cell's faces over its volume;
+    a solid inside out spoils it in itself and its neighbours (`check`: `inverted_cell`).
 
     Args:
         values: [n, ..., d], d the number of coordinates of the points.

@@ -41,6 +41,9 @@ def gradient(
     - "fem", from points to cells: the constant gradient in each line, triangle or tet. Exact for
       linear fields, first order.
 
+    A solid inside out spoils "green_gauss" and "green_gauss_plain" in itself and its neighbours,
+    "lsq" not; `check` names such cells (`inverted_cell`).
+
     On surfaces and curves in space the gradient is tangential. Orders are in the root mean
     square. Constant fields give 0. The relative error of a linear field is at most
     100 eps (|f|max / (|g| h) + |x|max / h), h the least cell width, eps of the field's dtype or
@@ -55,7 +58,9 @@ def gradient(
         boundary: values on boundary faces, at their centroids: [n_boundary, ...] in the order of
             the faces of `faces(mesh)` without a neighbour, NaN where there is none; or by region,
             a value or one for each of its rows. A face with a NaN component has no value.
-        weights: a neighbour weighs as its distance to minus this power in least squares; None: 1.
+        weights: in least squares, each neighbour's difference is multiplied by its distance to
+            minus this power before it is squared. 0: all count alike; 1 (None): the default;
+            2: the nearest count most; negative: far neighbours count more than near ones.
 
     Returns:
         [n, ..., d] on the same entity (with "fem" on the cells), in the dtype of the values. NaN

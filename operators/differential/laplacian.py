@@ -26,6 +26,7 @@ def laplacian(
     - "finite_volume", on cells (their default): the sum of the fluxes of the gradient through the
       faces over the volume, corrected for non-orthogonal faces with least-squares gradients. On
       the boundary the flux is that towards the given value, else that of the cell's own gradient.
+      A solid inside out spoils it in itself and its neighbours (`check`: `inverted_cell`).
     - "fem", on points (their default): minus the stiffness matrix over the lumped mass matrix of
       linear finite elements; on triangles the cotangent Laplacian, on surfaces that of Laplace
       and Beltrami. Nothing flows through the boundary, so that boundary points have what a wall

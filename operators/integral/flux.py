@@ -27,6 +27,10 @@ from meshkit.regions import Region
 def flux(mesh: Mesh, vectors: Tensor, *, on: On, region: str | Region | None = None) -> Tensor:
     """The flux of a vector field through a region, or out of each cell.
 
+    Without a region, on a surface, it is the flux in the plane through each cell's edges; for the
+    flux through a surface mesh give a region of all its cells (`force` integrates through the
+    surface).
+
     The integral of vector times unit normal. Normals point out of the owner of a face (so on the
     boundary out of the mesh), out of the cell of a side, and along the normal of a surface cell
     (by its ring; a surface cell on the boundary of solids: out of the mesh); curves in the plane

@@ -32,14 +32,22 @@ class DihedralAngles:
 
     Cell i has the rows offsets[i] to offsets[i + 1]: in VTK's order of the cell's edges; of a
     polyhedron by the lower, then the higher point id.
+
+    Args:
+        offsets: int64 [n_cells + 1]: rows of cells that are no solids are empty.
+        edges: int64 [n, 2]: the point ids at the ends.
+        angles: [n] in the dtype of the points: radians, 0 to 2 pi, or NaN.
     """
 
-    offsets: Tensor  # int64 [n_cells + 1]: rows of cells that are no solids are empty
-    edges: Tensor  # int64 [n, 2]: point ids
-    angles: Tensor  # [n]: radians, 0 to 2 pi
+    offsets: Tensor
+    edges: Tensor
+    angles: Tensor
 
     def __len__(self) -> int:
         return len(self.angles)
+
+    def __repr__(self) -> str:
+        return f"DihedralAngles({len(self.offsets) - 1} cells, {len(self)} angles)"
 
 
 @of_mesh

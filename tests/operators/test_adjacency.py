@@ -531,6 +531,22 @@ def test_edge_index_is_what_graph_libraries_take() -> None:
     assert index.tolist() == [[0, 0, 1, 1, 2, 2, 3, 3], [1, 2, 0, 3, 0, 3, 1, 2]]
 
 
+def test_points_between_corners_have_no_edge() -> None:
+    points = [[0.0, 0], [1, 0], [0, 1], [0.5, 0], [0.5, 0.5], [0, 0.5]]
+    mesh = make_mesh(points, [[0, 1, 2, 3, 4, 5]], types="quadratic_triangle")
+    assert ops.edges(mesh).tolist() == [[0, 1], [0, 2], [1, 2]]
+    around = ops.point_points(mesh)
+    assert around.offsets.tolist() == [0, 2, 4, 6, 6, 6, 6]
+    assert set(around.to_edge_index().unique().tolist()) == {0, 1, 2}
+
+
+def test_an_adjacency_is_shown_in_one_line() -> None:
+    # Four quads in a square: two neighbours each. Its 9 points have 12 edges, each seen twice.
+    mesh = meshes.square_quads(2)
+    assert repr(ops.cell_cells(mesh)) == "Adjacency(4 rows, 8 entries)"
+    assert repr(ops.point_points(mesh)) == "Adjacency(9 rows, 24 entries)"
+
+
 def test_adjacencies_are_worked_out_once() -> None:
     mesh = meshes.cube_hexes(2)
     for operator in (ops.point_points, ops.point_cells, ops.cell_cells, ops.cell_faces, ops.edges):

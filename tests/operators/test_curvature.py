@@ -229,6 +229,9 @@ def test_dihedral_angles_by_hand() -> None:
         pytest.fail("the tet is inside out")
     assert found.angles.tolist() == pytest.approx([math.acos(1 / 3)] * 6, rel=1e-14)
     assert ops.dihedral_angles(meshes.square_quads(1)).offsets.tolist() == [0, 0]
+    assert repr(cube) == "DihedralAngles(1 cells, 12 angles)"
+    eight = ops.dihedral_angles(meshes.cube_hexes(2))
+    assert repr(eight) == "DihedralAngles(8 cells, 96 angles)"
 
 
 @pytest.mark.parametrize("make", [meshes.hanging_polyhedron, meshes.one_of_each, meshes.pyramids])

@@ -107,6 +107,19 @@ def test_the_reason_is_meshios_own(tmp_path: Path) -> None:
         read(path)
 
 
+def test_a_file_cut_short_is_said_in_plain_words(tmp_path: Path) -> None:
+    path = written(tetrahedron(), tmp_path / "it.inp")
+    lines = path.read_text().splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.upper().startswith("*NODE"))
+    path.write_text("\n".join([*lines[: begin + 1], "1, 0.0, 0.0,"]))
+    with pytest.raises(ReadError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}: cut, damaged, or no abaqus file as meshio knows them: meshio cannot read it "
+        "(ValueError: could not convert string to float: ''); expected a sound file"
+    )
+
+
 def test_a_loop_without_end_comes_to_an_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,12 +139,16 @@ def test_a_loop_without_end_comes_to_an_end(
             "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
             r"meshio crashed on it \(SIGSEGV\)",
         ),
-        ("raise SystemExit(1)", r"meshio cannot read it \(\)"),
+        ("raise SystemExit(1)", r"inp: meshio cannot read it \(\)"),
         (
             "print('Error: no luck'); raise SystemExit(1)",
-            r"meshio cannot read it \(Error: no luck\)",
+            r"inp: meshio cannot read it \(Error: no luck\)",
         ),
-        ("class Odd(Exception): pass\nraise Odd('why')", r"meshio cannot read it \(Odd: why\)"),
+        (
+            "class Odd(Exception): pass\nraise Odd('why')",
+            r"inp: cut, damaged, or no abaqus file as meshio knows them: meshio cannot read it "
+            r"\(Odd: why\); expected a sound file$",
+        ),
     ],
 )
 def test_every_way_to_fail(

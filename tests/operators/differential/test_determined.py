@@ -255,6 +255,7 @@ def test_an_operator_takes_values_by_region() -> None:
     mesh = mesh.replace(regions=regions)
     operator = ops.gradient_operator(mesh, on="cells", boundary=["inlet", "wall"])
     assert repr(operator).endswith("determined, with values on 9 of 24 boundary faces)")
+    assert repr(operator.faces) == "BoundaryFaces(24; regions: inlet, wall)"
     field = ops.cell_centroids(mesh) @ G
     on_wall = torch.arange(6.0, dtype=torch.float64)
     given: dict[str, torch.Tensor | float] = {"inlet": 1.0, "wall": on_wall}
