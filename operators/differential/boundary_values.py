@@ -79,6 +79,11 @@ class BoundaryFaces:
                 )
             return torch.nonzero(given).squeeze(1)
         names = [given] if isinstance(given, str) else given
+        if isinstance(names, Mapping):
+            raise MeshError(
+                f"{what}: expected names of regions, found values; these come with each field, "
+                "apply(values, {name: value})"
+            )
         if not isinstance(names, Iterable):
             raise MeshError(
                 f"{what}: expected a mask of the boundary faces or names of regions, "

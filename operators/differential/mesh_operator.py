@@ -86,7 +86,7 @@ class MeshOperator:
                 part by part.
             boundary: needed where the operator was prepared for boundary values: [n_boundary, ...]
                 with the further axes of `values`, or by region, a value or one for each of its
-                rows. Only the known ones are read.
+                rows. Only the known ones are read; a NaN there is a value, and spoils what uses it.
             out: memory for the answer, of its shape, dtype and device, apart from that of the
                 others: what was there is overwritten, and derivatives do not go through it. Many
                 fields one after the other then cost no fresh memory, which for vectors takes as
@@ -126,7 +126,13 @@ class MeshOperator:
         if not isinstance(given, Mapping):
             return given
         found = self.faces.values(self.name, given, values)
-        named = torch.isin(self.known, self.faces.known(self.name, given))
+        for name in given:
+            if not bool(torch.isin(self.faces.known(self.name, name), self.known).any()):
+                raise MeshError(
+                    f"{self.name}: the operator was prepared without values on {name!r}; "
+                    "name it when you make it"
+                )
+        named = torch.isin(self.known, self.faces.known(self.name, list(given)))
         if missing := len(named) - int(named.sum()):
             raise MeshError(
                 f"{self.name}: {missing} boundary faces that the operator was prepared for are in "

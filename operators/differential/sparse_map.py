@@ -211,7 +211,9 @@ class SparseMap:
             return taken
         if part.base is not None:
             return taken - column[part.base.long()]
-        return taken - (column if part.rows is None else column[part.rows.long()])
+        # Known values of a boundary stand after those of the rows.
+        own = column[: self.n_rows] if part.rows is None else column[part.rows.long()]
+        return taken - own
 
 
 def _field(columns: Tensor, parts: tuple[Part, ...]) -> tuple[Any, Any, Any]:

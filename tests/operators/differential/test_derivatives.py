@@ -128,6 +128,28 @@ def test_derivatives_in_the_points_of_surfaces(make: Any) -> None:
         assert torch.autograd.gradcheck(of_points, (points.requires_grad_(),), fast_mode=True)
 
 
+@pytest.mark.parametrize(
+    ("method", "on"),
+    [("lsq", "points"), ("lsq", "cells"), ("green_gauss", "cells"), ("green_gauss_plain", "cells")],
+)
+@pytest.mark.parametrize("kind", ["quads", "tets"])
+def test_derivatives_in_points_and_boundary_values(kind: str, method: str, on: str) -> None:
+    mesh = shaken({"quads": meshes.square_quads(2), "tets": meshes.kuhn_cube(1)}[kind])
+    g = torch.Generator().manual_seed(0)
+    n = mesh.n_cells if on == "cells" else mesh.n_points
+    field = torch.rand(n, generator=g, dtype=torch.float64, requires_grad=True)
+    edge = torch.rand(len(ops.faces(mesh).boundary), generator=g, dtype=torch.float64)
+
+    def of(points: Tensor, field: Tensor, edge: Tensor) -> Tensor:
+        moved = mesh.replace(points=points)
+        return ops.gradient(moved, field, on=on, method=method, boundary=edge)
+
+    points = mesh.points.clone().requires_grad_()
+    assert torch.autograd.gradcheck(of, (points, field, edge.requires_grad_()))
+    with torch.no_grad():
+        torch.testing.assert_close(of(points, field, edge), of(mesh.points, field, edge))
+
+
 def test_derivatives_in_boundary_values() -> None:
     mesh = shaken(meshes.cube_hexes(2))
     x = torch.rand(8, dtype=torch.float64)
@@ -176,6 +198,10 @@ def test_torch_and_compiled_coefficients_agree_at_boundaries(name: str, kind: st
         assert torch.equal(compiled.determined, by_torch.determined)
         one, other = compiled.matrix().to_dense(), by_torch.matrix().detach().to_dense()
         torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-11)
+        field = torch.rand(each.n_cells, *OPERATORS[name][2], dtype=torch.float64)
+        edge = torch.rand(len(some), *OPERATORS[name][2], dtype=torch.float64)
+        answers = [operator.apply(field, edge).detach() for operator in (compiled, by_torch)]
+        torch.testing.assert_close(*answers, rtol=1e-10, atol=1e-10)
 
 
 def test_least_squares_in_torch_and_compiled_agree() -> None:

@@ -274,3 +274,8 @@ def test_an_operator_takes_values_by_region() -> None:
     without = ops.gradient_operator(mesh, on="cells")
     with pytest.raises(MeshError, match="was prepared without"):
         without.apply(field, given)
+    of_inlet = ops.gradient_operator(mesh, on="cells", boundary="inlet")
+    with pytest.raises(MeshError, match=r"was prepared without values on 'wall'; name it"):
+        of_inlet.apply(field, given)
+    with pytest.raises(MeshError, match=r"expected names of regions, found values"):
+        ops.gradient_operator(mesh, on="cells", boundary=given)
