@@ -23,9 +23,10 @@ import numpy as np
 from meshkit.operators.differential.forms import Term
 from meshkit.operators.kernels import Array, unaliased, unaliased_inner
 
-BLOCK: Final = 128
-"""Rows at a time: nine components of an answer and the coefficients of four entries stay in the
-nearest cache."""
+NARROW, BLOCK, LONG_BLOCK = 8, 256, 2048
+"""Rows at a time, of narrow bands and of wider ones. The answers of a short block stay in the
+nearest cache. A long one is better where many entries, each a place in memory of its own, are gone
+through for each block: it reads more at each place."""
 
 TOGETHER: Final = 4
 """Entries of a row at a time."""
@@ -103,10 +104,11 @@ def _sums(
     """
     width, whole, none = cols.shape[0], len(rows) == 0, np.uint64(0)
     fours = width - width % TOGETHER
-    own = np.zeros((takes, BLOCK), field.dtype)
-    space = np.empty((1, out.shape[1], 0 if whole else BLOCK), field.dtype)
-    for b in range(np.uint64(lo), np.uint64(hi), np.uint64(BLOCK)):
-        e = min(b + np.uint64(BLOCK), np.uint64(hi))
+    block = BLOCK if width <= NARROW else LONG_BLOCK
+    own = np.zeros((takes, block), field.dtype)
+    space = np.empty((1, out.shape[1], 0 if whole else block), field.dtype)
+    for b in range(np.uint64(lo), np.uint64(hi), np.uint64(block)):
+        e = min(b + np.uint64(block), np.uint64(hi))
         for u in range(np.uint64(out.shape[0])):
             begin = u * np.uint64(takes)
             if differences:
