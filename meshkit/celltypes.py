@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from meshkit.errors import MeshError
-from meshkit.words import did_you_mean
+from meshkit.suggestions import did_you_mean
 
 Template = tuple[tuple[int, ...], ...]
 

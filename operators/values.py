@@ -8,7 +8,7 @@ from torch import Tensor
 
 from meshkit.cells import brief
 from meshkit.errors import MeshError
-from meshkit.words import did_you_mean
+from meshkit.suggestions import did_you_mean
 
 
 def need_choice(what: str, given: object, choices: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from meshkit.pictures.errors import PictureError
-from meshkit.words import did_you_mean
+from meshkit.suggestions import did_you_mean
 
 Direction = tuple[float, float, float]
 

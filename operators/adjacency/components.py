@@ -17,7 +17,7 @@ from meshkit.operators.adjacency.neighbours import Through, face_links
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.kernels import array, worth_compiling
 from meshkit.operators.measure.cell_normals import cell_normals
-from meshkit.operators.measure.part import need_surface
+from meshkit.operators.measure.need_surface import need_surface
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.values import need_choice, shown
 

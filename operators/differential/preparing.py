@@ -28,7 +28,7 @@ from meshkit.operators.differential.lsq import lsq_map
 from meshkit.operators.differential.mesh_operator import MeshOperator
 from meshkit.operators.differential.samples import On, need_on, samples
 from meshkit.operators.values import need_tensor, shown
-from meshkit.words import did_you_mean
+from meshkit.suggestions import did_you_mean
 
 Known = Tensor | Iterable[str] | None
 """Which boundary faces will have values: bool [n_boundary], or names of regions."""

@@ -23,10 +23,15 @@ import numpy as np
 from meshkit.operators.differential.forms import Term
 from meshkit.operators.kernels import Array, unaliased, unaliased_inner
 
-NARROW, BLOCK, LONG_BLOCK = 8, 256, 2048
-"""Rows at a time, of narrow bands and of wider ones. The answers of a short block stay in the
-nearest cache. A long one is better where many entries, each a place in memory of its own, are gone
-through for each block: it reads more at each place."""
+NARROW: Final = 8
+"""As many entries a row make a band narrow."""
+
+BLOCK: Final = 256
+"""Rows at a time of a narrow band, so that their answers stay in the nearest cache."""
+
+LONG_BLOCK: Final = 2048
+"""Rows at a time of a wide one: each of its many entries lies in a place in memory of its own, and
+more is read there before the next."""
 
 TOGETHER: Final = 4
 """Entries of a row at a time."""

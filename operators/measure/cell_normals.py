@@ -7,7 +7,7 @@ from torch import Tensor
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
 from meshkit.operators.measure.coordinates import in_space
-from meshkit.operators.measure.part import need_surface_cells
+from meshkit.operators.measure.need_surface import need_surface_cells
 from meshkit.operators.measure.surface_normals import surface_normals
 from meshkit.operators.of_mesh import of_mesh
 

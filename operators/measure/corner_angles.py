@@ -14,7 +14,7 @@ from meshkit.operators.adjacency.templates import corners, known_type
 from meshkit.operators.measure import surface_kernel as compiled
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length, over, plain
 from meshkit.operators.measure.fan import area_vector
-from meshkit.operators.measure.part import need_surface_cells
+from meshkit.operators.measure.need_surface import need_surface_cells
 from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.of_mesh import of_mesh
 

@@ -19,7 +19,8 @@ from meshkit.operators.measure.bend_kernel import mean_bends
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length, matters, over, plain
 from meshkit.operators.measure.corner_angles import ring_angles
 from meshkit.operators.measure.fan import area_vector, triangles
-from meshkit.operators.measure.part import need_surface, top_cells
+from meshkit.operators.measure.need_surface import need_surface
+from meshkit.operators.measure.part import top_cells
 from meshkit.operators.measure.point_normals import unit_normals
 from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.measure.shares import point_shares

@@ -9,7 +9,7 @@ from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.measure.coordinates import in_space
 from meshkit.operators.measure.dihedral_angles import angle_inside
-from meshkit.operators.measure.part import need_surface
+from meshkit.operators.measure.need_surface import need_surface
 from meshkit.operators.measure.surface_normals import surface_normals
 from meshkit.operators.of_mesh import of_mesh
 

@@ -11,7 +11,7 @@ from meshkit.operators.measure import surface_kernel as compiled
 from meshkit.operators.measure.coordinates import in_space, length, matters, over, plain
 from meshkit.operators.measure.corner_angles import ring_angles
 from meshkit.operators.measure.fan import area_vector
-from meshkit.operators.measure.part import need_surface_cells
+from meshkit.operators.measure.need_surface import need_surface_cells
 from meshkit.operators.measure.rings import ring_table, surface_rings
 from meshkit.operators.of_mesh import of_mesh
 
