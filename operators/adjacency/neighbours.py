@@ -13,11 +13,11 @@ from meshkit import csr
 from meshkit.cells import Cells
 from meshkit.faces import Faces
 from meshkit.mesh import Mesh
-from meshkit.operators.adjacency import row_kernels as compiled
+from meshkit.operators.adjacency import listed_kernels as turning, row_kernels as compiled
 from meshkit.operators.adjacency.edges import edges
 from meshkit.operators.adjacency.faces import FaceTable, face_table, faces
-from meshkit.operators.adjacency.pairing import Pairing, kernels_pay, one_shape, pairing
-from meshkit.operators.adjacency.sides import need_point_ids, sides
+from meshkit.operators.adjacency.pairing import Pairing, kernels_pay, lists_pay, one_shape, pairing
+from meshkit.operators.adjacency.sides import need_point_ids, need_rows, sides
 from meshkit.operators.kernels import Array, array, over_rows
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.values import need_choice
@@ -91,12 +91,12 @@ def point_cells(mesh: Mesh) -> Adjacency:
     Raises:
         MeshError: a point id is out of range.
     """
-    need_point_ids(mesh)
     cells, n = mesh.cells, mesh.n_points
 
     def make() -> Adjacency:
-        if kernels_pay(cells):
-            return listed_by_kernels(cells, n)
+        if lists_pay(cells):
+            return listed_by_kernels(mesh)
+        need_point_ids(mesh)
         cell = csr.row_of_each(cells.offsets)
         top = cells.dims[cell] == cells.dim
         return by_sorting(cells.connectivity.long()[top], cell[top], n, len(cells))
@@ -217,6 +217,11 @@ def _adjacency(counts: Array, indices: Array) -> Adjacency:
     return Adjacency(torch.from_numpy(counts), torch.from_numpy(indices))
 
 
+def _filled(out: Array, used: int) -> Array:
+    """What is used of it; where much is free (cells that hardly touch), that is given back."""
+    return out[:used] if used > 0.75 * len(out) else out[:used].copy()
+
+
 def points_by_kernels(pairs: Tensor, n: int) -> Adjacency:
     """Both ends of ascending edges as rows."""
     flat, counts = array(pairs).reshape(-1), np.zeros(n + 1, np.int64)
@@ -227,17 +232,26 @@ def points_by_kernels(pairs: Tensor, n: int) -> Adjacency:
     return _adjacency(offsets, out)
 
 
-def listed_by_kernels(cells: Cells, n: int) -> Adjacency:
-    """The cells that list each point."""
+def listed_by_kernels(mesh: Mesh) -> Adjacency:
+    """The cells that list each point.
+
+    Raises:
+        MeshError: as `need_point_ids`.
+    """
+    cells = mesh.cells
+    need_rows(cells)
     offsets, points = array(cells.offsets), array(cells.connectivity)
     top = np.zeros(0, np.bool_) if cells.uniform is not None else array(cells.dims == cells.dim)
-    last = np.full(n, -1, np.int32 if 2 * len(cells) <= np.iinfo(np.int32).max else np.int64)
-    starts = np.zeros(n + 1, np.int64)
-    compiled.count_listed(offsets, points, top, last, starts)
-    np.cumsum(starts, out=starts)
-    out = np.empty(int(starts[-1]), np.int64)
-    compiled.put_listed(offsets, points, top, last, starts[:-1].copy(), out)
-    return _adjacency(starts, out)
+    ends = np.zeros(mesh.n_points + 1, np.uint32)
+    if not turning.count_listed(offsets, points, top, ends) or cells.polyhedra is not None:
+        need_point_ids(mesh)  # says which one is wrong, and looks at the faces of polyhedra
+    out = np.empty(int(ends[-1]), np.int64)
+    rows = out.view(np.uint32)[len(out) :]  # half the memory to jump about in
+    turning.put_listed(offsets, points, top, ends, rows)
+    twice, starts = turning.widen_listed(ends, rows, out), ends.astype(np.int64)
+    if twice:
+        turning.drop_repeats(starts, out)
+    return _adjacency(starts, _filled(out, int(starts[-1])))
 
 
 def faces_by_kernels(table: Faces, n: int) -> Adjacency:
@@ -262,8 +276,7 @@ def cells_by_kernels(cells: Cells, pairs: Pairing) -> Adjacency:
         used = compiled.cells_by_any_sides(
             array(table.of_cell), array(table.cell), partner, offsets, out
         )
-    # Where much of it is free (cells that hardly touch), it is given back.
-    return _adjacency(offsets, out[:used] if used > 0.75 * len(out) else out[:used].copy())
+    return _adjacency(offsets, _filled(out, used))
 
 
 def cells_around_by_kernels(cells: Cells, around: Adjacency) -> Adjacency:

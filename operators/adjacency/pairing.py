@@ -60,9 +60,13 @@ def pairing(cells: Cells) -> Pairing:
 
 def kernels_pay(cells: Cells) -> bool:
     """Whether compiled kernels answer for these cells: on the CPU, neither small nor too large."""
+    return lists_pay(cells) and cells.id_range[1] <= MOST
+
+
+def lists_pay(cells: Cells) -> bool:
+    """The same of kernels that take any ids, which need not be looked at before."""
     n = len(cells.connectivity)
-    fits = n <= MOST // 8 and cells.id_range[1] <= MOST
-    return worth_compiling(n, cells.types.device) and fits
+    return max(n, len(cells)) <= MOST // 8 and worth_compiling(n, cells.types.device)
 
 
 def need_dim_points(dim: int) -> int:

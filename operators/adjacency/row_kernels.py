@@ -148,41 +148,6 @@ def put_both_ends(edges: Array, cursor: Array, out: Array) -> None:
 
 
 @kernel
-def count_listed(offsets: Array, values: Array, top: Array, last: Array, counts: Array) -> None:
-    """How many rows (those marked in `top`, or all where it is empty) list each value.
-
-    counts from counts[1] on; last: int [n values], filled with -1, as a note of who came last; it
-    holds numbers up to twice that of the rows.
-    """
-    for row in range(len(offsets) - 1):
-        if len(top) and not top[row]:
-            continue
-        for i in range(offsets[row], offsets[row + 1]):
-            x = np.uint64(values[i])
-            if last[x] != row:
-                last[x] = row
-                counts[x + _1] += 1
-
-
-@kernel
-def put_listed(
-    offsets: Array, values: Array, top: Array, last: Array, cursor: Array, out: Array
-) -> None:
-    """The rows that list each value, ascending; `last` as it was left by `count_listed`."""
-    n = len(offsets) - 1
-    for row in range(n):
-        if len(top) and not top[row]:
-            continue
-        for i in range(offsets[row], offsets[row + 1]):
-            x = np.uint64(values[i])
-            # Rows count from n here, so that no note of the counting is mistaken for one of this.
-            if last[x] != row + n:
-                last[x] = row + n
-                out[cursor[x]] = row
-                cursor[x] += 1
-
-
-@kernel
 def count_faces(owner: Array, neighbour: Array, counts: Array) -> None:
     """How many faces each cell has, from counts[1] on."""
     for face in range(len(owner)):

@@ -78,7 +78,7 @@ def need_point_ids(mesh: Mesh) -> None:
     Raises:
         MeshError: the message names the first such cell.
     """
-    mesh.cells.memo("ascending", lambda: _need_all_ascending(mesh.cells))
+    need_rows(mesh.cells)
     low, high = mesh.cells.id_range
     n = mesh.n_points
     if low >= 0 and high < n:
@@ -95,12 +95,21 @@ def need_point_ids(mesh: Mesh) -> None:
     )
 
 
-def _need_all_ascending(cells: Cells) -> bool:
-    need_ascending("cells.offsets", cells.offsets)
-    if cells.polyhedra is not None:
-        need_ascending("cells.polyhedra.faces", cells.polyhedra.faces)
-        need_ascending("cells.polyhedra.offsets", cells.polyhedra.offsets)
-    return True
+def need_rows(cells: Cells) -> None:
+    """Refuse cells whose offsets fall; looked at once.
+
+    Raises:
+        MeshError: the message names the first such row.
+    """
+
+    def ascending() -> bool:
+        need_ascending("cells.offsets", cells.offsets)
+        if cells.polyhedra is not None:
+            need_ascending("cells.polyhedra.faces", cells.polyhedra.faces)
+            need_ascending("cells.polyhedra.offsets", cells.polyhedra.offsets)
+        return True
+
+    cells.memo("ascending", ascending)
 
 
 def need_polyhedra(cells: Cells) -> None:

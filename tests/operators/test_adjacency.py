@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -271,6 +272,55 @@ def test_twins_agree_on_each_shape(twin: str, name: str, dtype: torch.dtype) -> 
         assert {k: wanted[k] for k in brute(mesh)} == brute(mesh)
     with answered_by(twin) as there:
         assert answer(there(mesh)) == wanted
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_cells_of_each_point_by_hand(twin: str, dtype: torch.dtype) -> None:
+    points = torch.rand(6, 3)
+    wedge, hexes = [[0, 1, 1, 0, 2, 3, 3, 2], [4, 3, 2, 1, 4, 3, 2, 1]], "hexahedron"
+    for rows, types, wanted in (
+        # A cell that names a point twice lists it once; next to each other or not.
+        (wedge, hexes, [[0], [0, 1], [0, 1], [0, 1], [1], []]),
+        # The last cell of each point is the first of the next: no cell is there twice.
+        ([[i, i + 1] for i in range(4)], "line", [[0], [0, 1], [1, 2], [2, 3], [3], []]),
+        ([[5], [0], [5], [5]], "vertex", [[1], [], [], [], [], [0, 2, 3]]),
+        # Cells of lower dimension are left out, also one that names a point twice.
+        (
+            [[0, 0], [3, 3, 1], [1, 2], [1, 5, 3]],
+            ["line", "triangle", "line", "triangle"],
+            [[], [1, 3], [], [1, 3], [], [3]],
+        ),
+    ):
+        mesh = with_ids(make_mesh(points, rows, types=types), dtype)
+        with answered_by(twin) as there:
+            found = ops.point_cells(there(mesh))
+        assert rows_of(found.offsets, found.indices) == wanted
+        assert (found.offsets.dtype, found.indices.dtype) == (torch.int64, torch.int64)
+    with answered_by(twin) as there:
+        found = ops.point_cells(there(make_mesh(points)))
+    assert (found.offsets.tolist(), found.indices.tolist()) == ([0] * 7, [])
+
+
+def test_cells_of_points_that_are_not_there_are_refused(twin: str) -> None:
+    types = ["triangle", "line"]
+    solid = meshes.hanging_polyhedron()
+    held = solid.cells.polyhedra
+    assert held is not None
+    wrong = replace(held, connectivity=held.connectivity + 1)
+    for mesh, said in (
+        (make_mesh(torch.rand(3, 3), [[0, 1, 2], [0, 3]], types=types), "cell 1: .* 2, found 3"),
+        (make_mesh(torch.rand(3, 3), [[0, -1, 2], [0, 2]], types=types), "cell 0: .*, found -1"),
+        (
+            make_mesh(torch.rand(3, 3), [0, 1, 2, 0], offsets=[0, 4, 3, 4], types=[5, 5, 5]),
+            "cells.offsets: expected to ascend, found 4 and then 3 at row 1",
+        ),
+        (
+            solid.replace(cells=replace(solid.cells, polyhedra=wrong)),
+            f"cells.polyhedra: .* {solid.n_points - 1}, found {solid.n_points}",
+        ),
+    ):
+        with answered_by(twin) as there, pytest.raises(MeshError, match=said):
+            ops.point_cells(there(mesh))
 
 
 def test_sides_of_mixed_cells_are_the_same_by_kernels(twin: str) -> None:
