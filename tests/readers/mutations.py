@@ -1,9 +1,11 @@
-"""Damage to files: only one of our errors, or a mesh, may come of it."""
+"""Damage to files: only one of our errors, or a mesh, may come of it, in little memory."""
 
 from __future__ import annotations
 
 import random
+import tracemalloc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from meshkit.errors import MeshkitError
@@ -58,3 +60,14 @@ def survives(path: Path, data: bytes, n: int = 100, seed: int = 0) -> int:
         assert "\n" not in line
         assert str(path) in line
     return len(said)
+
+
+@contextmanager
+def within_memory(n: int) -> Iterator[None]:
+    """What runs in here holds less than n bytes at any time, as Python and numpy count them."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < n
+    finally:
+        tracemalloc.stop()

@@ -10,16 +10,10 @@ import pytest
 import torch
 
 from meshkit.errors import ReadError
-from meshkit.readers.reading import read
+from tests.readers.by_hand import read_text
 from tests.readers.mutations import survives
 
 SQUARE = "0 0 0\n1 0 0\n1 1 0\n0 1 0\n"
-
-
-def saved(tmp_path: Path, content: str | bytes) -> Path:
-    path = tmp_path / "it.off"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -36,7 +30,7 @@ def saved(tmp_path: Path, content: str | bytes) -> Path:
     ],
 )
 def test_the_same_square_however_written(tmp_path: Path, text: str) -> None:
-    mesh = read(saved(tmp_path, text))
+    mesh = read_text(tmp_path / "it.off", text)
     assert mesh.points.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
     assert mesh.points.dtype == torch.float64
     assert mesh.cells.dense.tolist() == [[0, 1, 2], [0, 2, 3]]
@@ -45,7 +39,7 @@ def test_the_same_square_however_written(tmp_path: Path, text: str) -> None:
 
 def test_faces_of_any_size(tmp_path: Path) -> None:
     text = f"OFF\n5 5 0\n{SQUARE}2 2 2\n1 4\n2 0 1\n3 0 1 2\n4 0 1 2 3\n5 0 1 2 3 4\n"
-    mesh = read(saved(tmp_path, text))
+    mesh = read_text(tmp_path / "it.off", text)
     assert mesh.cells.types.tolist() == [1, 3, 5, 9, 7]
     assert [(e.name, e.count) for e in mesh.info.report.converted] == [("vertex", 1), ("line", 1)]
 
@@ -53,7 +47,7 @@ def test_faces_of_any_size(tmp_path: Path) -> None:
 def test_all_columns_of_a_point(tmp_path: Path) -> None:
     row = "0 0 1 255 0 128 7 0.25 0.75"
     text = "STCNOFF\n4 1 0\n" + "".join(f"{p} {row}\n" for p in SQUARE.splitlines()) + "3 0 1 2\n"
-    mesh = read(saved(tmp_path, text))
+    mesh = read_text(tmp_path / "it.off", text)
     assert mesh.point_data["normals"][0].tolist() == [0, 0, 1]
     assert mesh.point_data["colors"].dtype == torch.uint8
     assert mesh.point_data["colors"][0].tolist() == [255, 0, 128, 7]
@@ -62,43 +56,43 @@ def test_all_columns_of_a_point(tmp_path: Path) -> None:
 
 def test_colours_without_alpha_and_as_floats(tmp_path: Path) -> None:
     text = "COFF\n4 1 0\n" + "".join(f"{p} 1 0.5 0\n" for p in SQUARE.splitlines()) + "3 0 1 2\n"
-    assert read(saved(tmp_path, text)).point_data["colors"][0].tolist() == [1, 0.5, 0]
+    assert read_text(tmp_path / "it.off", text).point_data["colors"][0].tolist() == [1, 0.5, 0]
 
 
 def test_colours_without_the_letter(tmp_path: Path) -> None:
     text = "OFF\n4 1 0\n" + "".join(f"{p} 9 8 7 255\n" for p in SQUARE.splitlines()) + "3 0 1 2\n"
-    mesh = read(saved(tmp_path, text))
+    mesh = read_text(tmp_path / "it.off", text)
     assert mesh.points[2].tolist() == [1, 1, 0]
     assert mesh.point_data["colors"][0].tolist() == [9, 8, 7, 255]
 
 
 def test_colours_of_faces(tmp_path: Path) -> None:
     text = f"OFF\n4 4 0\n{SQUARE}3 0 1 2 255 0 0\n3 0 1 2 1 2 3 4\n3 0 1 2\n3 0 1 2 9\n"
-    mesh = read(saved(tmp_path, text))
+    mesh = read_text(tmp_path / "it.off", text)
     assert mesh.cell_data["color_index"].tolist() == [-1, -1, -1, 9]
     colors = mesh.cell_data["colors"]
     assert colors[1].tolist() == [1, 2, 3, 4]
     assert colors[0, :3].tolist() == [255, 0, 0] and colors[0, 3].isnan()
     assert colors[2:].isnan().all()
-    plain = read(saved(tmp_path, f"OFF\n4 2 0\n{SQUARE}3 0 1 2 255 0 0\n3 0 2 3 0 9 0\n"))
+    plain = read_text(tmp_path / "it.off", f"OFF\n4 2 0\n{SQUARE}3 0 1 2 255 0 0\n3 0 2 3 0 9 0\n")
     assert plain.cell_data["colors"].dtype == torch.uint8
     assert plain.cell_data["colors"].tolist() == [[255, 0, 0], [0, 9, 0]]
 
 
 def test_homogeneous_points_are_divided(tmp_path: Path) -> None:
     text = "4OFF\n3 1 0\n0 0 0 1\n2 0 0 2\n0 3 0 3\n3 0 1 2\n"
-    mesh = read(saved(tmp_path, text))
+    mesh = read_text(tmp_path / "it.off", text)
     assert mesh.points.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert mesh.point_data["w"].tolist() == [1, 2, 3]
 
 
 def test_points_in_the_plane(tmp_path: Path) -> None:
-    mesh = read(saved(tmp_path, "nOFF\n2\n3 1 0\n0 0\n1 0\n0 1\n3 0 1 2\n"))
+    mesh = read_text(tmp_path / "it.off", "nOFF\n2\n3 1 0\n0 0\n1 0\n0 1\n3 0 1 2\n")
     assert mesh.points.tolist() == [[0, 0], [1, 0], [0, 1]]
 
 
 def test_nothing(tmp_path: Path) -> None:
-    mesh = read(saved(tmp_path, "OFF\n0 0 0\n"))
+    mesh = read_text(tmp_path / "it.off", "OFF\n0 0 0\n")
     assert (mesh.n_points, mesh.n_cells) == (0, 0)
 
 
@@ -121,7 +115,7 @@ def binary(faces: list[tuple[list[int], list[float]]], prefix: bytes = b"") -> b
     ],
 )
 def test_binary(tmp_path: Path, faces: list[tuple[list[int], list[float]]]) -> None:
-    mesh = read(saved(tmp_path, binary(faces)))
+    mesh = read_text(tmp_path / "it.off", binary(faces))
     assert mesh.points.dtype == torch.float32
     assert mesh.points.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
     ends = mesh.cells.offsets.tolist()
@@ -155,7 +149,7 @@ def test_binary(tmp_path: Path, faces: list[tuple[list[int], list[float]]]) -> N
 )
 def test_a_refusal_says_where(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(ReadError, match=problem):
-        read(saved(tmp_path, text))
+        read_text(tmp_path / "it.off", text)
 
 
 def test_a_binary_header_that_is_too_large(tmp_path: Path) -> None:
@@ -163,9 +157,9 @@ def test_a_binary_header_that_is_too_large(tmp_path: Path) -> None:
     at = data.index(b"\n") + 1
     for wrong in (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"):
         with pytest.raises(ReadError, match=r"header: counts of .* expected no more than 91 bytes"):
-            read(saved(tmp_path, data[:at] + wrong + data[at + 4 :]))
+            read_text(tmp_path / "it.off", data[:at] + wrong + data[at + 4 :])
     with pytest.raises(ReadError, match="goes on after"):
-        read(saved(tmp_path, data + b"\0\0\0\0"))
+        read_text(tmp_path / "it.off", data + b"\0\0\0\0")
 
 
 def test_damage(tmp_path: Path) -> None:

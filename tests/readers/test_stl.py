@@ -19,14 +19,8 @@ from meshkit.readers.reading import read
 from meshkit.readers.stl.soup import right_hand
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import (
-    cube_surface,
-    differences,
-    one_of_each,
-    shaken,
-    square_quads,
-    tetrahedron,
-)
+from tests.meshes import cube_surface, differences, one_of_each, shaken, square_quads, tetrahedron
+from tests.readers.by_hand import read_text
 from tests.readers.mutations import survives
 
 FACET = """  facet normal 0 0 1
@@ -37,12 +31,6 @@ FACET = """  facet normal 0 0 1
     endloop
   endfacet
 """
-
-
-def saved(tmp_path: Path, content: str | bytes) -> Path:
-    path = tmp_path / "it.stl"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def binary(corners: np.ndarray, normals: np.ndarray | None = None, header: bytes = b"") -> bytes:
@@ -66,7 +54,7 @@ def area(mesh: Mesh) -> float:
 
 def test_corners_that_are_equal_to_the_bit_are_one_point(tmp_path: Path) -> None:
     two = np.array([*ONE, [[1.0, 0, 0], [1, 1, 0], [0, 1, 0]]])
-    mesh = read(saved(tmp_path, binary(two)))
+    mesh = read_text(tmp_path / "it.stl", binary(two))
     assert mesh.points.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
     assert mesh.points.dtype == torch.float32
     assert mesh.cells.dense.tolist() == [[0, 1, 2], [1, 3, 2]]
@@ -76,8 +64,8 @@ def test_corners_that_are_equal_to_the_bit_are_one_point(tmp_path: Path) -> None
 
 def test_minus_zero_is_zero_and_a_last_bit_is_not(tmp_path: Path) -> None:
     nearly = np.float32(np.nextafter(np.float32(1), np.float32(2)))
-    mesh = read(
-        saved(tmp_path, binary(np.array([*ONE, [[-0.0, 0, -0.0], [nearly, 0, 0], [0, 1, 0]]])))
+    mesh = read_text(
+        tmp_path / "it.stl", binary(np.array([*ONE, [[-0.0, 0, -0.0], [nearly, 0, 0], [0, 1, 0]]]))
     )
     assert mesh.cells.dense.tolist() == [[0, 1, 2], [0, 3, 2]]
     assert not torch.signbit(mesh.points).any()
@@ -85,7 +73,7 @@ def test_minus_zero_is_zero_and_a_last_bit_is_not(tmp_path: Path) -> None:
 
 def test_many_equal_corners_merge_as_by_brute_force(tmp_path: Path) -> None:
     corners = np.random.default_rng(0).integers(0, 6, (500, 3, 3)).astype(np.float32)
-    mesh = read(saved(tmp_path, binary(corners)))
+    mesh = read_text(tmp_path / "it.stl", binary(corners))
     known: dict[tuple[float, ...], int] = {}
     ids = [known.setdefault(tuple(p), len(known)) for p in corners.reshape(-1, 3).tolist()]
     assert mesh.cells.connectivity.tolist() == ids
@@ -93,7 +81,9 @@ def test_many_equal_corners_merge_as_by_brute_force(tmp_path: Path) -> None:
 
 
 def test_text_keeps_all_digits(tmp_path: Path) -> None:
-    mesh = read(saved(tmp_path, f"solid\n{FACET.replace('1 0 0', '0.1 1e-300 -.5E+2')}endsolid\n"))
+    mesh = read_text(
+        tmp_path / "it.stl", f"solid\n{FACET.replace('1 0 0', '0.1 1e-300 -.5E+2')}endsolid\n"
+    )
     assert mesh.points[1].tolist() == [0.1, 1e-300, -50.0]
     assert len(mesh.regions) == 0
 
@@ -111,7 +101,7 @@ def test_text_keeps_all_digits(tmp_path: Path) -> None:
     ],
 )
 def test_the_same_triangle_however_written(tmp_path: Path, text: str) -> None:
-    mesh = read(saved(tmp_path, text))
+    mesh = read_text(tmp_path / "it.stl", text)
     assert mesh.points.tolist() == ONE[0].tolist()
     assert mesh.regions.names == ("a",)
     assert mesh.region("a").kind == "solid"
@@ -120,7 +110,7 @@ def test_the_same_triangle_however_written(tmp_path: Path, text: str) -> None:
 def test_solids_are_regions_whatever_their_names(tmp_path: Path) -> None:
     names = ["part b", "", "part b", "ünï", "", "part b (2)"]
     text = "".join(f"solid {n}\n{FACET}endsolid {n}\n" for n in names)
-    mesh = read(saved(tmp_path, text))
+    mesh = read_text(tmp_path / "it.stl", text)
     want = ("part b", "solid 2", "part b (3)", "ünï", "solid 5", "part b (2)")
     assert mesh.regions.names == want
     assert [r.ids.tolist() for r in mesh.regions] == [[i] for i in range(6)]
@@ -129,21 +119,21 @@ def test_solids_are_regions_whatever_their_names(tmp_path: Path) -> None:
 
 
 def test_a_solid_without_facets(tmp_path: Path) -> None:
-    mesh = read(saved(tmp_path, "solid Empty\nendsolid Empty"))
+    mesh = read_text(tmp_path / "it.stl", "solid Empty\nendsolid Empty")
     assert (mesh.n_points, mesh.n_cells) == (0, 0)
     assert mesh.region("Empty").ids.tolist() == []
-    assert read(saved(tmp_path, binary(np.zeros((0, 3, 3))))).n_points == 0
+    assert read_text(tmp_path / "it.stl", binary(np.zeros((0, 3, 3)))).n_points == 0
 
 
 def test_a_binary_file_may_begin_with_solid(tmp_path: Path) -> None:
-    mesh = read(saved(tmp_path, binary(ONE, header=b"solid facet endsolid")))
+    mesh = read_text(tmp_path / "it.stl", binary(ONE, header=b"solid facet endsolid"))
     assert mesh.n_cells == 1
     assert mesh.info.attributes["header"] == "solid facet endsolid"
 
 
 def test_normals_that_follow_from_the_corners_go(tmp_path: Path) -> None:
     for normal in ([0, 0, 1], [0, 0, 0], [0, 0, 0.9995]):
-        mesh = read(saved(tmp_path, binary(ONE, np.array([normal]))))
+        mesh = read_text(tmp_path / "it.stl", binary(ONE, np.array([normal])))
         assert "normals" not in mesh.cell_data
         gone = [(e.name, e.loss) for e in mesh.info.report.dropped]
         assert gone == [("normals", False)]
@@ -151,7 +141,7 @@ def test_normals_that_follow_from_the_corners_go(tmp_path: Path) -> None:
 
 def test_normals_that_say_more_stay(tmp_path: Path) -> None:
     two = np.concatenate([ONE, ONE])
-    mesh = read(saved(tmp_path, binary(two, np.array([[0, 0, 1], [0, 0, -1]]))))
+    mesh = read_text(tmp_path / "it.stl", binary(two, np.array([[0, 0, 1], [0, 0, -1]])))
     assert mesh.cell_data["normals"].tolist() == [[0, 0, 1], [0, 0, -1]]
     kept = next(e for e in mesh.info.report.kept if e.name == "cell_data/normals")
     assert kept.reason == "1 of 2 facet normals are not what the corners say; all are kept"
@@ -159,12 +149,14 @@ def test_normals_that_say_more_stay(tmp_path: Path) -> None:
 
 def test_degenerate_facets_stay(tmp_path: Path) -> None:
     flat = np.array([[[0.0, 0, 0], [0, 0, 0], [1, 0, 0]]])
-    mesh = read(saved(tmp_path, binary(flat)))
+    mesh = read_text(tmp_path / "it.stl", binary(flat))
     assert mesh.cells.dense.tolist() == [[0, 0, 1]]
 
 
 def test_nan_and_infinity_are_read(tmp_path: Path) -> None:
-    mesh = read(saved(tmp_path, f"solid\n{FACET.replace('1 0 0', 'nan -inf 0')}endsolid\n"))
+    mesh = read_text(
+        tmp_path / "it.stl", f"solid\n{FACET.replace('1 0 0', 'nan -inf 0')}endsolid\n"
+    )
     assert math.isnan(mesh.points[1, 0]) and mesh.points[1, 1] == -math.inf
 
 
@@ -188,20 +180,20 @@ def test_nan_and_infinity_are_read(tmp_path: Path) -> None:
 def test_a_broken_text_names_the_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
     text = f"solid a\n{FACET}endsolid a\n".replace(old, new, 1)
     with pytest.raises(ReadError, match=problem):
-        read(saved(tmp_path, text))
+        read_text(tmp_path / "it.stl", text)
 
 
 def test_a_binary_file_of_another_size(tmp_path: Path) -> None:
     data = binary(np.concatenate([ONE] * 3))
     for wrong in (data[:-1], data + bytes(85)):
         with pytest.raises(ReadError, match=r"header counts 3 facets.*expected 84 \+ 50 x"):
-            read(saved(tmp_path, wrong))
+            read_text(tmp_path / "it.stl", wrong)
 
 
 @pytest.mark.parametrize("padding", [1, 2, 50, 84])
 def test_padding_after_the_last_triangle_is_counted(tmp_path: Path, padding: int) -> None:
     data = binary(np.concatenate([ONE] * 3)) + b"\x20" * padding
-    mesh = read(saved(tmp_path, data))
+    mesh = read_text(tmp_path / "it.stl", data)
     assert mesh.n_cells == 3
     (entry,) = [e for e in mesh.info.report.dropped if e.what == "bytes"]
     assert (entry.count, entry.loss) == (padding, False)
@@ -209,9 +201,9 @@ def test_padding_after_the_last_triangle_is_counted(tmp_path: Path, padding: int
 
 
 def test_a_header_that_counts_no_triangles_pads_nothing(tmp_path: Path) -> None:
-    assert read(saved(tmp_path, bytes(84))).n_cells == 0
+    assert read_text(tmp_path / "it.stl", bytes(84)).n_cells == 0
     with pytest.raises(ReadError):
-        read(saved(tmp_path, bytes(100)))
+        read_text(tmp_path / "it.stl", bytes(100))
 
 
 def test_damage(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.markup import opened
 from meshkit.readers.vtk.payload import Payload
 from tests.meshes import hanging_polyhedron, one_of_each
+from tests.readers.by_hand import read_text
 from tests.readers.mutations import survives
 from tests.readers.vtk_saving import (
     ENCODINGS,
@@ -29,9 +30,8 @@ from tests.readers.vtk_saving import (
 
 def refused(path: Path, content: str | bytes, says: str) -> None:
     """Reading ends in one line that begins with the file and matches."""
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(ReadError, match=says) as caught:
-        read(path)
+        read_text(path, content)
     line = str(caught.value)
     assert line.startswith(str(path))
     assert "\n" not in line
