@@ -28,8 +28,8 @@ from meshkit import (
 )
 from meshkit.info import Grid
 from meshkit.readers.formats import FALLBACK, FORMATS, Format
+from tests.mesh_differences import differences
 from tests.meshes import (
-    differences,
     hanging_polyhedron,
     kuhn_cube,
     one_of_each,

@@ -14,7 +14,8 @@ from meshkit.info import MeshInfo
 from meshkit.readers.reading import read, read_series
 from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
-from tests.meshes import cube_surface, differences
+from tests.mesh_differences import differences
+from tests.meshes import cube_surface
 
 Capture = pytest.CaptureFixture[str]
 

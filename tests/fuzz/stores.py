@@ -12,7 +12,7 @@ from typing import Any
 from meshkit import Mesh, read_series
 from meshkit.store import manifest
 from meshkit.store.plain_json import to_bytes
-from tests.meshes import differences
+from tests.mesh_differences import differences
 
 Damage = Callable[[bytes, int], bytes]
 

@@ -10,7 +10,9 @@ from hypothesis import given
 
 from meshkit import FieldInfo, Mesh, MeshError, MeshInfo, Region, collate
 from meshkit.fields import empty_groups
-from tests.meshes import differences, hanging_polyhedron, random_meshes, tetrahedron, two_tetrahedra
+from tests.mesh_differences import differences
+from tests.meshes import hanging_polyhedron, tetrahedron, two_tetrahedra
+from tests.random_meshes import random_meshes
 
 
 def test_by_hand() -> None:

@@ -13,7 +13,7 @@ from meshkit.cells import Cells
 from meshkit.derived_polyhedra import DerivedPolyhedra, Parts
 from meshkit.faces import Faces
 from meshkit.mesh import Mesh
-from tests.meshes import differences
+from tests.mesh_differences import differences
 
 TET = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
 made: list[int] = []

@@ -12,7 +12,8 @@ import torch
 
 from meshkit import Cells, FieldInfo, Mesh, MeshError, MeshInfo, Region, make_mesh
 from meshkit.celltypes import cell_type
-from tests.meshes import differences, one_of_each, square_triangles, tetrahedron, two_tetrahedra
+from tests.mesh_differences import differences
+from tests.meshes import one_of_each, square_triangles, tetrahedron, two_tetrahedra
 
 
 def test_to_casts_points_and_fields_but_no_id() -> None:

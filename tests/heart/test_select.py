@@ -7,14 +7,9 @@ import torch
 from hypothesis import given, strategies as st
 
 from meshkit import Faces, FieldInfo, Grid, Mesh, MeshError, MeshInfo, Region, make_mesh
-from tests.meshes import (
-    cube_hexes,
-    differences,
-    hanging_polyhedron,
-    one_of_each,
-    random_meshes,
-    two_tetrahedra,
-)
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, hanging_polyhedron, one_of_each, two_tetrahedra
+from tests.random_meshes import random_meshes
 
 
 def test_a_face_whose_owner_stays_outside_turns_round() -> None:

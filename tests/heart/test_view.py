@@ -17,7 +17,9 @@ from meshkit import Mesh, MeshError
 from meshkit.fields import Path
 from meshkit.regions import Region
 from meshkit.view import mesh_of, parts_of, plain_name, safe_name
-from tests.meshes import NAMES, differences, random_meshes, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import tetrahedron
+from tests.random_meshes import NAMES, random_meshes
 
 
 @given(random_meshes())

@@ -16,10 +16,11 @@ from meshkit.operators.adjacency import sides
 from tests import meshes
 from tests.operators.brute_adjacency import agrees, answer, brute, rows_of
 from tests.operators.topology_twins import SHAPES, answered_by, permuted
+from tests.random_meshes import random_meshes
 
 
 @settings(max_examples=200)
-@given(meshes.random_meshes(faces=False, regions=(), names=("p",), depth=0))
+@given(random_meshes(faces=False, regions=(), names=("p",), depth=0))
 def test_twins_are_brute_force_on_anything(twin: str, mesh: Mesh) -> None:
     agrees(mesh, twin)
 

@@ -24,6 +24,7 @@ from meshkit.operators.soundness.arrays import of_arrays
 from meshkit.regions import Region
 from tests import meshes
 from tests.operators.cells_for_tests import HIGH_ORDER, linear_cells, nodes_of, one_cell
+from tests.random_meshes import random_meshes
 
 TET = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
@@ -221,7 +222,7 @@ def test_cells_of_one_type_need_no_list_of_sides(
 @st.composite
 def broken(draw: st.DrawFn) -> Mesh:
     """A random mesh some of whose integers are replaced by others."""
-    mesh = draw(meshes.random_meshes())
+    mesh = draw(random_meshes())
     g = torch.Generator().manual_seed(draw(st.integers(0, 2**31)))
 
     def spoil(x: Tensor, low: int, high: int) -> Tensor:
@@ -288,7 +289,7 @@ CHEAP = {
 
 
 @settings(max_examples=60, deadline=None)
-@given(meshes.random_meshes())
+@given(random_meshes())
 def test_what_comes_cheaply_is_what_check_says(mesh: Mesh) -> None:
     """Of sides alone less is known: how many a cell has takes its faces."""
     mesh = mesh.replace(regions=[r for r in mesh.regions if r.entity != "side"])

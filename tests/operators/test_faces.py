@@ -19,6 +19,7 @@ from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.adjacency.templates import corners, edge_template, side_template
 from tests import meshes
 from tests.operators.cells_for_tests import one_cell
+from tests.random_meshes import random_meshes
 
 
 def rings(mesh: Mesh) -> list[list[int]]:
@@ -291,7 +292,7 @@ def by_dictionary(cells: Cells, dim: int) -> dict[frozenset[int], list[int]]:
     return out
 
 
-@given(meshes.random_meshes(faces=False, regions=(), names=("p",), depth=0))
+@given(random_meshes(faces=False, regions=(), names=("p",), depth=0))
 def test_matching_is_that_of_a_dictionary(mesh: Mesh) -> None:
     if mesh.dim == 0:
         return

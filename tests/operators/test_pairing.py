@@ -23,6 +23,7 @@ from meshkit.operators.adjacency import (
 from tests import meshes
 from tests.operators.brute_adjacency import agrees
 from tests.operators.topology_twins import SHAPES, permuted
+from tests.random_meshes import random_meshes
 
 
 def test_sides_of_many_corners_that_share_the_lowest_are_told_apart() -> None:
@@ -91,7 +92,7 @@ def test_what_words_confuse_is_tried_again_and_then_sorted(
     assert bool(asked) is (good is None)
 
 
-@given(meshes.random_meshes(faces=False, regions=(), names=("p",), depth=0))
+@given(random_meshes(faces=False, regions=(), names=("p",), depth=0))
 def test_words_that_may_confuse_give_the_same_answer(mesh: Mesh) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairing, "_exact", lambda *_: False)

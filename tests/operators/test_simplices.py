@@ -18,6 +18,7 @@ from meshkit.mesh import Mesh
 from meshkit.regions import Region
 from tests import meshes
 from tests.operators.cells_for_tests import linear_cells, linear_twin, nodes_of, one_cell
+from tests.random_meshes import random_meshes
 
 # The vertex mean of the L lies on its inner corner: two of its six triangles are nothing.
 LINEAR = linear_cells()
@@ -206,7 +207,7 @@ def test_points_and_cells_without_size() -> None:
     assert ops.simplices(make_mesh(torch.rand(2, 2))).n_cells == 0
 
 
-@given(meshes.random_meshes())
+@given(random_meshes())
 def test_anything_is_taken_apart(mesh: Mesh) -> None:
     parts = ops.simplices(mesh)
     assert {CELL_TYPES[t].name for t in parts.cells.present} <= {

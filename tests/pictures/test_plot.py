@@ -30,9 +30,9 @@ from tests.meshes import (
     hanging_polyhedron,
     l_prism_polyhedron,
     one_of_each,
-    random_meshes,
     square_quads,
 )
+from tests.random_meshes import random_meshes
 
 pytestmark = pytest.mark.usefixtures("can_draw")
 

@@ -18,7 +18,8 @@ from meshkit.readers.formats import FORMATS, Format, writer_for
 from meshkit.readers.reading import read, read_series
 from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
-from tests.meshes import cube_surface, differences, one_of_each, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import cube_surface, one_of_each, tetrahedron
 
 WRITERS = [row for row in FORMATS if row.writer is not None]
 by_name = pytest.mark.parametrize("row", WRITERS, ids=lambda row: row.name)

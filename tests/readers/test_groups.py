@@ -15,7 +15,8 @@ from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.series import MeshSeries
 from meshkit.store.handle import open_store
-from tests.meshes import differences, square_triangles
+from tests.mesh_differences import differences
+from tests.meshes import square_triangles
 
 WRITTEN = [row for row in FORMATS if row.writer]
 REASON = "it holds no field; the format knows groups by their fields alone"

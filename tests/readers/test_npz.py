@@ -19,15 +19,9 @@ from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import (
-    OTHER_DTYPES,
-    PLAIN_DTYPES,
-    differences,
-    hanging_polyhedron,
-    random_meshes,
-    random_values,
-    tetrahedron,
-)
+from tests.mesh_differences import differences
+from tests.meshes import hanging_polyhedron, tetrahedron
+from tests.random_meshes import OTHER_DTYPES, PLAIN_DTYPES, random_meshes, random_values
 from tests.readers.mutations import mutations, survives
 from tests.store.meshes_for_tests import rich
 

@@ -15,7 +15,7 @@ from meshkit.mesh import Mesh
 from meshkit.operators.simplices import simplices
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
-from tests.meshes import differences
+from tests.mesh_differences import differences
 from tests.readers.by_hand import read_text, written
 from tests.readers.mutations import survives
 

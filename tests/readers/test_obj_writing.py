@@ -18,15 +18,9 @@ from meshkit.operators.simplices import simplices
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import (
-    cube_surface,
-    differences,
-    one_of_each,
-    random_meshes,
-    shaken,
-    square_quads,
-    tetrahedron,
-)
+from tests.mesh_differences import differences
+from tests.meshes import cube_surface, one_of_each, shaken, square_quads, tetrahedron
+from tests.random_meshes import random_meshes
 
 # --- what reading changes is counted -------------------------------------------------------------
 

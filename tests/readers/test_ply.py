@@ -11,7 +11,7 @@ import torch
 from meshkit.collation import collate
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
-from tests.meshes import differences
+from tests.mesh_differences import differences
 from tests.readers.by_hand import read_text
 from tests.readers.ply_files import HEAD, SQUARE, packed
 

@@ -12,7 +12,8 @@ import torch
 from meshkit.making import make_mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
-from tests.meshes import cube_surface, differences, square_quads
+from tests.mesh_differences import differences
+from tests.meshes import cube_surface, square_quads
 
 
 def _seen_by_vtk(path: Path) -> tuple[np.ndarray[Any, Any], list[list[int]], dict[str, Any]]:

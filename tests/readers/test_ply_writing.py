@@ -16,14 +16,9 @@ from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import (
-    cube_surface,
-    differences,
-    random_meshes,
-    square_quads,
-    tetrahedron,
-    two_tetrahedra,
-)
+from tests.mesh_differences import differences
+from tests.meshes import cube_surface, square_quads, tetrahedron, two_tetrahedra
+from tests.random_meshes import random_meshes
 from tests.readers.by_hand import read_text
 from tests.readers.ply_files import SQUARE, rich
 

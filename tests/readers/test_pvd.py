@@ -19,7 +19,9 @@ from meshkit.readers.reading import read, read_series
 from meshkit.readers.writing import write
 from meshkit.report import Report
 from meshkit.series import MeshSeries
-from tests.meshes import cube_hexes, differences, kuhn_cube, random_meshes, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, kuhn_cube, tetrahedron
+from tests.random_meshes import random_meshes
 from tests.readers.mutations import survives
 from tests.readers.vtk_saving import column, plain_vtk, saved
 

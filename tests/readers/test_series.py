@@ -16,7 +16,8 @@ from meshkit.readers.reading import read, read_series
 from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.series import MeshSeries
-from tests.meshes import cube_hexes, differences, hanging_polyhedron, kuhn_cube, one_of_each
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, hanging_polyhedron, kuhn_cube, one_of_each
 from tests.readers.vtk_saving import column, plain_vtk, saved
 
 TIMES = (-1e-300, 0.1 + 0.2, 1 / 3, 1e22)  # no float32, and no six digits, tell them

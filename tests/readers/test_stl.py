@@ -19,7 +19,8 @@ from meshkit.readers.reading import read
 from meshkit.readers.stl.soup import right_hand
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import cube_surface, differences, one_of_each, shaken, square_quads, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import cube_surface, one_of_each, shaken, square_quads, tetrahedron
 from tests.readers.by_hand import read_text
 from tests.readers.mutations import survives
 

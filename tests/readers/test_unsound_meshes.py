@@ -19,9 +19,9 @@ from meshkit.readers.reading import read
 from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.series import MeshSeries
+from tests.mesh_differences import differences
 from tests.meshes import (
     cube_hexes,
-    differences,
     hanging_polyhedron,
     one_of_each,
     square_triangles,

@@ -15,7 +15,7 @@ from meshkit.readers.reading import read
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtk.objects import to_poly, to_unstructured
 from meshkit.readers.writing import write
-from tests.meshes import differences
+from tests.mesh_differences import differences
 from tests.readers import vtkhdf_saving
 from tests.readers.vtk_saving import column, plain, saved
 

@@ -26,7 +26,9 @@ from meshkit.readers.vtk import (
 )
 from meshkit.readers.vtk.seals import sealed
 from meshkit.report import Ledger
-from tests.meshes import differences, hanging_polyhedron, one_of_each, random_meshes, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import hanging_polyhedron, one_of_each, tetrahedron
+from tests.random_meshes import random_meshes
 
 FILE = Path("a.vtu")
 

@@ -13,7 +13,7 @@ from meshkit.info import Grid
 from meshkit.readers.reading import read
 from meshkit.readers.vtk_legacy.words import encoded
 from meshkit.readers.writing import write
-from tests.meshes import differences
+from tests.mesh_differences import differences
 from tests.readers.by_hand import read_text
 from tests.readers.vtk_legacy_files import HEADER, SQUARE, everything, filled
 from tests.readers.vtk_views import assert_same_as_vtk, legacy_reader, seen_by_vtk

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
-from tests.meshes import differences, random_meshes, tetrahedron, two_tetrahedra
+from tests.mesh_differences import differences
+from tests.meshes import tetrahedron, two_tetrahedra
+from tests.random_meshes import random_meshes
 from tests.readers.vtk_legacy_files import rich
 from tests.readers.vtk_views import legacy_reader, seen_by_vtk
 

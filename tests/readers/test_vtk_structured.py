@@ -14,7 +14,7 @@ from meshkit.info import Grid
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
 from meshkit.readers.reading import read
-from tests.meshes import differences
+from tests.mesh_differences import differences
 from tests.readers.mutations import survives
 from tests.readers.vtk_saving import ENCODINGS, by_vtk, saved
 from tests.readers.vtk_views import assert_same_as_vtk, seen_by_vtk

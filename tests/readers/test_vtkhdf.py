@@ -21,13 +21,8 @@ from meshkit.readers.vtk import VtkArray
 from meshkit.readers.vtkhdf.filters import BadChunk, fletcher32, unpacked
 from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
-from tests.meshes import (
-    cube_hexes,
-    differences,
-    hanging_polyhedron,
-    one_of_each,
-    tetrahedron,
-)
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, hanging_polyhedron, one_of_each, tetrahedron
 from tests.readers.vtk_saving import column, plain_vtk
 from tests.readers.vtk_views import assert_same_as_vtk, seen_by_vtk
 from tests.readers.vtkhdf_files import (

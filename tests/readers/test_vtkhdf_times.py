@@ -17,11 +17,8 @@ from meshkit.readers.reading import read, read_series
 from meshkit.readers.vtk import VtkArray
 from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
-from tests.meshes import (
-    differences,
-    hanging_polyhedron,
-    kuhn_cube,
-)
+from tests.mesh_differences import differences
+from tests.meshes import hanging_polyhedron, kuhn_cube
 from tests.readers.vtk_saving import column, plain_vtk
 from tests.readers.vtk_views import assert_same_as_vtk, seen_by_vtk
 from tests.readers.vtkhdf_files import (

@@ -20,15 +20,9 @@ from meshkit.readers.vtk import from_mesh
 from meshkit.readers.writing import write
 from meshkit.report import Ledger
 from meshkit.series import MeshSeries
-from tests.meshes import (
-    cube_hexes,
-    differences,
-    hanging_polyhedron,
-    kuhn_cube,
-    one_of_each,
-    random_meshes,
-    tetrahedron,
-)
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, hanging_polyhedron, kuhn_cube, one_of_each, tetrahedron
+from tests.random_meshes import random_meshes
 from tests.readers.vtk_views import seen_by_vtk
 from tests.readers.vtkhdf_files import by_vtk, changed, lines, moving, replaced
 from tests.readers.vtkhdf_saving import (

@@ -20,15 +20,9 @@ from meshkit.readers.reading import read, read_series
 from meshkit.readers.vtk.objects import to_poly, to_unstructured
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import (
-    NAMES,
-    cube_hexes,
-    differences,
-    hanging_polyhedron,
-    one_of_each,
-    random_meshes,
-    square_triangles,
-)
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, hanging_polyhedron, one_of_each, square_triangles
+from tests.random_meshes import NAMES, random_meshes
 from tests.readers.mutations import survives
 from tests.readers.vtk_saving import column, plain, saved
 

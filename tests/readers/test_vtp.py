@@ -21,7 +21,9 @@ from meshkit.readers.vtk.objects import to_poly
 from meshkit.readers.vtk.poly import POLY_TYPES
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import differences, one_of_each, random_meshes, two_tetrahedra
+from tests.mesh_differences import differences
+from tests.meshes import one_of_each, two_tetrahedra
+from tests.random_meshes import random_meshes
 from tests.readers.mutations import survives
 from tests.readers.vtk_saving import ENCODINGS, by_vtk, column, plain, saved
 from tests.readers.vtk_views import assert_same_as_vtk, seen_by_vtk

@@ -20,7 +20,9 @@ from meshkit.readers.vtk.xml import read_data, write_data
 from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.report import Ledger
-from tests.meshes import NAMES, differences, hanging_polyhedron, one_of_each, random_meshes
+from tests.mesh_differences import differences
+from tests.meshes import hanging_polyhedron, one_of_each
+from tests.random_meshes import NAMES, random_meshes
 from tests.readers.vtk_saving import (
     ENCODINGS,
     array_tag,

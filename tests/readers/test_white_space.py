@@ -20,7 +20,8 @@ from meshkit.readers.vtk.xml import read_data, write_data
 from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.report import Ledger
-from tests.meshes import differences, one_of_each, square_triangles
+from tests.mesh_differences import differences
+from tests.meshes import one_of_each, square_triangles
 from tests.readers.openfoam.case_writer import dictionary
 from tests.readers.vtk_saving import plain
 

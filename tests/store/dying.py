@@ -25,7 +25,7 @@ from meshkit.mesh import Mesh
 from meshkit.readers.reading import read
 from meshkit.readers.writing import write
 from meshkit.regions import Region
-from tests.meshes import differences
+from tests.mesh_differences import differences
 
 torch.set_num_threads(1)
 

@@ -26,7 +26,8 @@ from meshkit.series import MeshSeries
 from meshkit.store import manifest, sample_writing, shards
 from meshkit.store.handle import open_store
 from meshkit.store.plain_json import to_bytes
-from tests.meshes import differences, kuhn_cube, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import kuhn_cube, tetrahedron
 from tests.store.meshes_for_tests import rich
 
 

@@ -19,7 +19,9 @@ from meshkit.regions import Region
 from meshkit.store.contents import Contents
 from meshkit.store.files import LocalFiles
 from meshkit.store.handle import Store
-from tests.meshes import differences, kuhn_cube, random_meshes, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import kuhn_cube, tetrahedron
+from tests.random_meshes import random_meshes
 from tests.store.meshes_for_tests import rich
 
 

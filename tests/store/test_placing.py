@@ -21,7 +21,8 @@ from meshkit.readers.writing import write
 from meshkit.store import placing
 from meshkit.syncing import sync
 from tests.conftest import ROOT
-from tests.meshes import differences, tetrahedron, two_tetrahedra
+from tests.mesh_differences import differences
+from tests.meshes import tetrahedron, two_tetrahedra
 
 
 def dying(what: str, folder: Path, *numbers: int) -> dict[str, Any]:

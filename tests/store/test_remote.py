@@ -16,7 +16,8 @@ from meshkit.mesh import Mesh
 from meshkit.readers.reading import read, read_series
 from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
-from tests.meshes import differences, kuhn_cube, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import kuhn_cube, tetrahedron
 from tests.store.meshes_for_tests import rich
 from tests.store.test_series import step
 

@@ -25,16 +25,9 @@ from meshkit.readers.writing import write
 from meshkit.regions import Region
 from meshkit.store.contents import Contents
 from meshkit.store.files import Files
-from tests.meshes import (
-    OTHER_DTYPES,
-    PLAIN_DTYPES,
-    differences,
-    hanging_polyhedron,
-    kuhn_cube,
-    random_meshes,
-    random_values,
-    tetrahedron,
-)
+from tests.mesh_differences import differences
+from tests.meshes import hanging_polyhedron, kuhn_cube, tetrahedron
+from tests.random_meshes import OTHER_DTYPES, PLAIN_DTYPES, random_meshes, random_values
 from tests.store.meshes_for_tests import rich
 
 

@@ -21,7 +21,9 @@ from meshkit.regions import Region
 from meshkit.series import MeshSeries
 from meshkit.store.contents import Contents
 from meshkit.store.handle import Store
-from tests.meshes import differences, kuhn_cube, random_meshes
+from tests.mesh_differences import differences
+from tests.meshes import kuhn_cube
+from tests.random_meshes import random_meshes
 from tests.store.test_damage import files_of, flipped
 from tests.store.test_handle import CountingFiles, bytes_of
 

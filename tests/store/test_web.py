@@ -20,7 +20,8 @@ from meshkit.readers.reading import read, read_series
 from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
 from meshkit.store import remote
-from tests.meshes import differences, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import tetrahedron
 from tests.store.meshes_for_tests import rich
 from tests.store.test_series import step
 

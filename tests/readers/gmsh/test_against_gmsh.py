@@ -20,7 +20,8 @@ from meshkit import Region, make_mesh, operators as ops, read, write
 from meshkit.celltypes import CELL_TYPES, cell_type
 from meshkit.operators.measure.elements import element
 from meshkit.readers.gmsh.elements import element_types
-from tests.meshes import cube_hexes, differences, kuhn_cube
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, kuhn_cube
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("gmsh") is None, reason="gmsh is not installed"

@@ -21,7 +21,8 @@ from meshkit import (
     read_series,
 )
 from meshkit.readers.gmsh.tags import Tags
-from tests.meshes import cube_hexes, differences, kuhn_cube, one_of_each
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, kuhn_cube, one_of_each
 from tests.readers.gmsh.saving import (
     version_2_bytes,
     version_2_text,

@@ -28,7 +28,9 @@ from meshkit import (
 from meshkit.celltypes import CELL_TYPES
 from meshkit.fields import leaves
 from meshkit.readers.gmsh.elements import element_of_cell
-from tests.meshes import differences, kuhn_cube, one_of_each, random_meshes, square_triangles
+from tests.mesh_differences import differences
+from tests.meshes import kuhn_cube, one_of_each, square_triangles
+from tests.random_meshes import random_meshes
 from tests.readers.gmsh.saving import version_4_text
 
 HELD = tuple(

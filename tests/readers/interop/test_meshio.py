@@ -20,16 +20,9 @@ from meshkit.operators.check import check
 from meshkit.operators.measure.cell_measures import cell_measures
 from meshkit.readers.interop.meshio import from_meshio, to_meshio
 from meshkit.regions import Region
-from tests.meshes import (
-    PLAIN_DTYPES,
-    differences,
-    hanging_polyhedron,
-    one_of_each,
-    random_meshes,
-    tetrahedron,
-    two_tetrahedra,
-    wedge_column,
-)
+from tests.mesh_differences import differences
+from tests.meshes import hanging_polyhedron, one_of_each, tetrahedron, two_tetrahedra, wedge_column
+from tests.random_meshes import PLAIN_DTYPES, random_meshes
 
 
 def test_blocks_follow_each_other() -> None:

@@ -17,14 +17,8 @@ from meshkit.mesh import Mesh
 from meshkit.readers.interop.physicsnemo import from_physicsnemo, to_physicsnemo
 from meshkit.regions import Region
 from meshkit.report import Ledger
-from tests.meshes import (
-    differences,
-    kuhn_cube,
-    one_of_each,
-    square_triangles,
-    tetrahedron,
-    two_tetrahedra,
-)
+from tests.mesh_differences import differences
+from tests.meshes import kuhn_cube, one_of_each, square_triangles, tetrahedron, two_tetrahedra
 
 
 class Simplices:

@@ -15,14 +15,9 @@ from meshkit.making import make_mesh
 from meshkit.mesh import Mesh
 from meshkit.operators import cell_measures
 from meshkit.readers.interop.pyvista import from_pyvista, to_pyvista
-from tests.meshes import (
-    cube_hexes,
-    differences,
-    hanging_polyhedron,
-    one_of_each,
-    random_meshes,
-    tetrahedron,
-)
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes, hanging_polyhedron, one_of_each, tetrahedron
+from tests.random_meshes import random_meshes
 
 pv = pytest.importorskip("pyvista")
 

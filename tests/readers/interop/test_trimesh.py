@@ -12,7 +12,8 @@ from meshkit.info import FieldInfo, MeshInfo
 from meshkit.making import make_mesh
 from meshkit.readers.interop.trimesh import from_trimesh, to_trimesh
 from meshkit.regions import Region
-from tests.meshes import cube_surface, differences, one_of_each, square_quads, tetrahedron
+from tests.mesh_differences import differences
+from tests.meshes import cube_surface, one_of_each, square_quads, tetrahedron
 
 
 def test_a_box() -> None:

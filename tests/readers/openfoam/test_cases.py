@@ -15,7 +15,8 @@ import torch
 
 from meshkit import MeshSeries, ReadError, check, operators as ops, read, read_series, write
 from meshkit.cli import main
-from tests.meshes import cube_hexes, differences
+from tests.mesh_differences import differences
+from tests.meshes import cube_hexes
 from tests.readers.openfoam.case_writer import (
     FoamField,
     FoamMesh,

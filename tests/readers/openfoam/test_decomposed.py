@@ -13,7 +13,7 @@ import torch
 
 from meshkit import Mesh, ReadError, check, read, read_series
 from meshkit.readers.openfoam.lists import Array
-from tests.meshes import differences
+from tests.mesh_differences import differences
 from tests.readers.openfoam.case_writer import (
     FoamField,
     FoamMesh,

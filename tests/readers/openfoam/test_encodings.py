@@ -13,7 +13,7 @@ import torch
 
 from meshkit import Mesh, check, operators as ops, read, read_series, write
 from meshkit.derived_polyhedra import DerivedPolyhedra
-from tests.meshes import differences
+from tests.mesh_differences import differences
 from tests.readers.openfoam.case_writer import FoamField, Style, foam_of, write_case
 from tests.readers.openfoam.example_mesh import example, fields
 
