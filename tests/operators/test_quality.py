@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -335,8 +336,11 @@ def test_worst_cells_are_named() -> None:
     assert ops.worst(faces, 1)[0].values == (faces["skewness"].max().item(),)
     same = ops.quality(meshes.cube_hexes(2), only=["edge_ratio"])
     assert ops.worst(same, 3)[0].ids == (0, 1, 2)
+    assert str(ops.worst(same, 3)[0]) == "edge_ratio: 1 at 0, 1 at 1, 1 at 2"
     none = ops.quality(make_mesh([[0.0], [1]], [[0, 1]]), only=["edge_ratio"])
     assert ops.worst(none)[0].ids == ()
+    with pytest.raises(ValueError, match="shorter"):  # never a cell without its value
+        str(replace(ops.worst(same, 3)[0], values=(1.0, 1.0)))
 
 
 def test_cells_inside_out_are_worse_than_flat_ones() -> None:

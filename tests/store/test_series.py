@@ -67,6 +67,14 @@ def test_every_time_comes_back(tmp_path: Path) -> None:
     ]
 
 
+def test_the_report_counts_the_most_that_any_time_has(tmp_path: Path) -> None:
+    growing = MeshSeries.of([step(0, 1), step(1, 2), step(2, 1)])
+    lines = {(e.what, e.name): e.count for e in write(growing, tmp_path / "it.zarr").kept}
+    assert lines["points", ""] == 27  # of 8, 27 and 8
+    assert lines["cells", "tetra"] == 48  # of 6, 48 and 6
+    assert lines["field", "cell_data/p"] == 48
+
+
 def test_what_does_not_change_is_stored_once_and_is_one_object(tmp_path: Path) -> None:
     write(step(0), tmp_path / "one.zarr")
     write(MeshSeries.of([step(i) for i in range(20)]), tmp_path / "all.zarr")
