@@ -23,6 +23,7 @@ from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
 from tests.mesh_differences import differences
 from tests.meshes import cube_hexes, hanging_polyhedron, one_of_each, tetrahedron
+from tests.readers.by_hand import refused
 from tests.readers.vtk_saving import column, plain_vtk
 from tests.readers.vtk_views import assert_same_as_vtk, seen_by_vtk
 from tests.readers.vtkhdf_files import (
@@ -31,16 +32,9 @@ from tests.readers.vtkhdf_files import (
     lines,
     partitioned,
     rectilinear_of,
-    refused,
     replaced,
 )
-from tests.readers.vtkhdf_saving import (
-    foreign,
-    numbers,
-    parts_of,
-    poly_of,
-    saved,
-)
+from tests.readers.vtkhdf_saving import foreign, numbers, parts_of, poly_of, saved
 
 
 def test_the_sample_with_a_polyhedron(samples: Path) -> None:

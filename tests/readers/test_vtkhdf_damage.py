@@ -20,17 +20,11 @@ from meshkit.readers.reading import read
 from meshkit.readers.vtkhdf import heaps
 from meshkit.readers.writing import write
 from meshkit.series import MeshSeries
-from tests.meshes import (
-    hanging_polyhedron,
-    one_of_each,
-    tetrahedron,
-)
+from tests.meshes import hanging_polyhedron, one_of_each, tetrahedron
+from tests.readers.by_hand import refused
 from tests.readers.vtk_saving import plain_vtk
-from tests.readers.vtkhdf_files import changed, moving, refused, replaced
-from tests.readers.vtkhdf_saving import (
-    foreign,
-    saved,
-)
+from tests.readers.vtkhdf_files import changed, moving, replaced
+from tests.readers.vtkhdf_saving import foreign, saved
 
 
 def test_content_decides(tmp_path: Path) -> None:

@@ -8,20 +8,13 @@ from typing import Any
 
 import h5py
 import numpy as np
-import pytest
 import torch
 
-from meshkit.errors import ReadError
 from meshkit.info import MeshInfo
 from meshkit.mesh import Mesh
-from meshkit.readers.reading import read
 from meshkit.report import Report
-from tests.meshes import (
-    kuhn_cube,
-)
-from tests.readers.vtkhdf_saving import (
-    numbers,
-)
+from tests.meshes import kuhn_cube
+from tests.readers.vtkhdf_saving import numbers
 
 
 def by_vtk(path: Path, step: int | None = None) -> Any:
@@ -100,10 +93,3 @@ def moving(n: int = 5) -> list[Mesh]:
         ).with_data(point={"p": torch.full((64,), float(k)), "static": torch.arange(64.0)})
         for k in range(n)
     ]
-
-
-def refused(path: Path, match: str) -> None:
-    with pytest.raises(ReadError, match=match) as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert "\n" not in str(caught.value)
