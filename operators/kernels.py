@@ -51,7 +51,11 @@ ROWS_PER_THREAD: Final = 1 << 14
 """Fewer rows than this are not worth a thread of their own."""
 
 WORTH_COMPILING: Final = 1 << 15
-"""Below as many ids the answer comes sooner by sorting than a compiled kernel is loaded."""
+"""Below as many ids the answer comes sooner by sorting than numba and a kernel are loaded."""
+
+PATIENCE: Final = 500
+"""How often it is asked whether compiled code is worth it before it is loaded anyway: sorting has
+then cost as much as loading does."""
 
 
 class Kernel(Generic[P, R]):
@@ -166,7 +170,19 @@ _INNER: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def worth_compiling(n: int, device: torch.device) -> bool:
     """Whether compiled code is the faster way through n ids on this device."""
-    return device.type == "cpu" and n >= WORTH_COMPILING
+    return device.type == "cpu" and n >= _fewest_worth()
+
+
+def _fewest_worth() -> int:
+    """How many ids are worth compiled code: any where this process has it, or should by now.
+
+    A process that asks about one small mesh so does not wait for numba, and one that loops over
+    many, or measures them, does not go on sorting. Without compiling (NUMBA_DISABLE_JIT) kernels
+    are slower than sorting.
+    """
+    if _numba.cache_info().currsize:
+        return WORTH_COMPILING if _numba().config.DISABLE_JIT else 0
+    return WORTH_COMPILING if next(_ASKED) < PATIENCE else 0
 
 
 def array(x: Tensor) -> Array:
@@ -266,6 +282,7 @@ if hasattr(os, "register_at_fork"):
 # --- compiling -----------------------------------------------------------------------------------
 
 _COMPILING = threading.RLock()
+_ASKED: Final = itertools.count()
 
 
 @cache

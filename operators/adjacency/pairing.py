@@ -261,6 +261,8 @@ def _finished(partner: Array, per_cell: int, of_cell: Array) -> Pairing:
 
 
 _RUN, _RUNS, _BLOCK = 4096, 8, 16
+_ALL_AT_HAND: Final = 1 << 15
+"""As many ids, with what belongs to them, stay in the processor's memory wherever they point."""
 
 
 def at_hand(table: Tensor, highest: int) -> bool:
@@ -270,6 +272,8 @@ def at_hand(table: Tensor, highest: int) -> bool:
     Looks at eight runs of rows: how many blocks of ids up to `highest` have the lowest of a row.
     """
     n, k = table.shape
+    if max(n * k, highest) <= _ALL_AT_HAND:
+        return True
     flat, seen, found = array(table).reshape(-1), np.zeros(highest // _BLOCK + 1, np.uint8), 0
     for turn in range(_RUNS):
         begin = max(n - _RUN, 0) * turn // (_RUNS - 1)

@@ -15,7 +15,7 @@ from meshkit.mesh import Mesh
 from meshkit.operators.adjacency import sides
 from tests import meshes
 from tests.operators.brute_adjacency import agrees, answer, brute, rows_of
-from tests.operators.topology_twins import SHAPES, answered_by, permuted
+from tests.operators.topology_twins import SHAPES, answered_by, permuted, with_ids
 from tests.random_meshes import random_meshes
 
 
@@ -23,12 +23,6 @@ from tests.random_meshes import random_meshes
 @given(random_meshes(faces=False, regions=(), names=("p",), depth=0))
 def test_twins_are_brute_force_on_anything(twin: str, mesh: Mesh) -> None:
     agrees(mesh, twin)
-
-
-def with_ids(mesh: Mesh, dtype: torch.dtype) -> Mesh:
-    return mesh.replace(
-        cells=mesh.cells.apply(lambda x: x if x.dtype == torch.uint8 else x.to(dtype))
-    )
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64])

@@ -1,5 +1,6 @@
 """Compiled kernels survive what training does to them, and find a place to be kept."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -8,7 +9,9 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -208,6 +211,77 @@ def test_kernels_run_in_the_workers_of_a_data_loader(tmp_path: Path) -> None:
         "True",
         *(f"{way} [True, True, True, True] True" for way in ("fork", "forkserver", "spawn")),
         "fork while compiling 0",
+    ]
+
+
+def test_small_ids_are_for_kernels_once_they_are_loaded_or_were_often_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    most, cpu = kernels.WORTH_COMPILING, torch.device("cpu")
+    config = SimpleNamespace(DISABLE_JIT=0)
+    monkeypatch.setattr(kernels, "_numba", cache(lambda: SimpleNamespace(config=config)))
+    monkeypatch.setattr(kernels, "_ASKED", itertools.count())
+    monkeypatch.setattr(kernels, "PATIENCE", 3)
+    asked = [kernels.worth_compiling(n, cpu) for n in (0, most, most - 1, 0)]
+    assert asked == [False, True, False, True]
+    kernels._numba()
+    monkeypatch.setattr(kernels, "PATIENCE", most)
+    assert kernels.worth_compiling(0, cpu)
+    assert not kernels.worth_compiling(most, torch.device("meta"))
+    config.DISABLE_JIT = 1
+    assert [kernels.worth_compiling(n, cpu) for n in (most - 1, most)] == [False, True]
+
+
+SMALL = """
+import multiprocessing
+import os
+import sys
+
+import torch
+
+from meshkit import make_mesh, operators as ops
+from meshkit.operators.adjacency import pairing
+
+
+def faces(mesh):
+    ways = []
+    for way in ("kernels", "sorting"):
+        def noted(cells, way=way, work=getattr(pairing, "paired_by_" + way)):
+            ways.append(way)
+            return work(cells)
+        setattr(pairing, "paired_by_" + way, noted)
+    cells = mesh.cells.apply(lambda x: x)
+    found = ops.faces(mesh.replace(cells=cells))
+    return [ways[0], "numba" in sys.modules, [x.tolist() for x in found.sources]]
+
+
+if __name__ == "__main__":
+    points = torch.tensor([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1.0]])
+    mesh = make_mesh(points, [[0, 1, 2, 3], [0, 2, 1, 4]])
+    way, imported, wanted = faces(mesh)
+    print(way, imported)
+    print(round(ops.cell_measures(mesh).sum().item() * 3, 5))
+    for start in ("here", "fork", "spawn"):
+        if start == "here":
+            way, imported, found = faces(mesh)
+        else:
+            # As a data loader does: threads of torch do not survive a fork.
+            alone = torch.set_num_threads, (1,)
+            with multiprocessing.get_context(start).Pool(1, *alone) as pool:
+                way, imported, found = pool.apply(faces, (mesh,))
+        print(start, way, imported, found == wanted)
+"""
+
+
+def test_small_meshes_do_not_load_numba_and_use_it_where_it_is(tmp_path: Path) -> None:
+    script = tmp_path / "small.py"
+    script.write_text(SMALL)
+    assert run(script, cwd=tmp_path).splitlines() == [
+        "sorting False",
+        "1.0",
+        "here kernels True True",
+        "fork kernels True True",
+        "spawn sorting False True",
     ]
 
 

@@ -179,3 +179,5 @@ def test_whether_ids_are_at_hand(made: Callable[[int], Mesh]) -> None:
     mesh = made(40)
     assert pairing.at_hand(mesh.cells.dense, mesh.n_points - 1)
     assert not pairing.at_hand(permuted(mesh).cells.dense, mesh.n_points - 1)
+    small = permuted(made(5))
+    assert pairing.at_hand(small.cells.dense, small.n_points - 1)

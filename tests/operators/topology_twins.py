@@ -19,10 +19,10 @@ NEVER = 1 << 60
 @contextmanager
 def answered_by(twin: str) -> Iterator[Callable[[Mesh], Mesh]]:
     """Topology by one of the twins; gives what takes a mesh there, with nothing worked out yet."""
-    before = kernels.WORTH_COMPILING, pairing.at_hand
+    before = kernels._fewest_worth, pairing.at_hand
     try:
-        compiled = twin.startswith("compiled")
-        kernels.WORTH_COMPILING = 0 if compiled else NEVER  # type: ignore[misc]
+        fewest = 0 if twin.startswith("compiled") else NEVER
+        kernels._fewest_worth = lambda: fewest
         pairing.at_hand = lambda table, highest: twin == "compiled"
         device = "cuda" if twin == "cuda" else "cpu"
 
@@ -33,7 +33,7 @@ def answered_by(twin: str) -> Iterator[Callable[[Mesh], Mesh]]:
 
         yield there
     finally:
-        kernels.WORTH_COMPILING, pairing.at_hand = before  # type: ignore[misc]
+        kernels._fewest_worth, pairing.at_hand = before
 
 
 def permuted(mesh: Mesh) -> Mesh:
@@ -42,6 +42,13 @@ def permuted(mesh: Mesh) -> Mesh:
     order = torch.randperm(mesh.n_cells)
     cells = mesh.cells.renumbered(to).take(order)
     return mesh.replace(points=mesh.points[torch.argsort(to)], cells=cells)
+
+
+def with_ids(mesh: Mesh, dtype: torch.dtype) -> Mesh:
+    """Ids and offsets of this dtype."""
+    return mesh.replace(
+        cells=mesh.cells.apply(lambda x: x if x.dtype == torch.uint8 else x.to(dtype))
+    )
 
 
 def fan(n: int) -> Mesh:
