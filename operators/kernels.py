@@ -133,7 +133,7 @@ class Kernel(Generic[P, R]):
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """A function over numpy arrays and numbers as a kernel; nothing is compiled or imported yet."""
-    return Kernel(function)
+    return Kernel(function, no_cfunc_wrapper=True)
 
 
 def bare_kernel(function: Callable[P, R]) -> Kernel[P, R]:

@@ -15,6 +15,7 @@ from meshkit.operators.differential.flux_geometry import flux_geometry
 from meshkit.operators.differential.flux_kernels import DIRECT
 from meshkit.operators.differential.flux_map import flux_map
 from meshkit.operators.differential.forms import SCALAR, divergence_form
+from meshkit.operators.differential.gradient_rows import gradient_rows
 from meshkit.operators.differential.green_gauss import note, share_of_other, volume_of
 from meshkit.operators.differential.lsq import lsq_map
 from meshkit.operators.differential.samples import samples
@@ -33,11 +34,12 @@ def finite_volume_map(
     """
     n, n_known = mesh.n_cells, 0 if known is None else len(known)
     d = mesh.points.shape[1]
-    where, faces = samples(mesh, "cells"), flux_geometry(mesh)
+    where, faces = samples(mesh, "cells"), flux_geometry(mesh, bulge_alone=True)
     extra = extra_values(mesh, "cells", known)
     if faces.compiled:
         given = faces, where.positions, values_of_faces(faces, known), n_known, mesh.dim
-        return flux_map(DIRECT, SCALAR, *given, dtype, lsq_map(where, extra, power, dtype))
+        rows = gradient_rows(*lsq_map(where, extra, power, dtype))
+        return flux_map(DIRECT, SCALAR, *given, dtype, rows)
     inner, has = lsq_map(where, extra, power, dtype)
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
     jumps: list[Part] = []

@@ -13,6 +13,7 @@ from meshkit.operators.differential.flux_geometry import flux_geometry
 from meshkit.operators.differential.flux_kernels import CORRECTED, PLAIN
 from meshkit.operators.differential.flux_map import flux_map
 from meshkit.operators.differential.forms import Form, of_gradient
+from meshkit.operators.differential.gradient_rows import gradient_rows
 from meshkit.operators.differential.lsq import lsq_map
 from meshkit.operators.differential.samples import in_double, samples
 from meshkit.operators.differential.sparse_map import Part, SparseMap, ids_dtype
@@ -27,7 +28,7 @@ def plain_map(
     """
     n, n_known = mesh.n_cells, 0 if known is None else len(known)
     centroids = cell_centroids(in_double(mesh))
-    faces = flux_geometry(mesh)
+    faces = flux_geometry(mesh, bulge_alone=True)
     if faces.compiled:
         value_of = values_of_faces(faces, known)
         return flux_map(PLAIN, form, faces, centroids, value_of, n_known, mesh.dim, dtype)
@@ -58,7 +59,8 @@ def green_gauss_map(
     extra = extra_values(mesh, "cells", known)
     if faces.compiled:
         given = faces, where.positions, values_of_faces(faces, known), n_known, mesh.dim
-        return flux_map(CORRECTED, form, *given, dtype, lsq_map(where, extra, power, dtype))
+        rows = gradient_rows(*lsq_map(where, extra, power, dtype))
+        return flux_map(CORRECTED, form, *given, dtype, rows)
     inner, has = lsq_map(where, extra, power, dtype)
     determined = torch.zeros(n, dtype=torch.bool, device=mesh.device)
     ids = ids_dtype(n)
