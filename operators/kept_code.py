@@ -15,13 +15,15 @@ import os
 import stat
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 import numpy as np
+
+from meshkit.operators.compiler import loading
 
 _PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), type(...))
 """Types whose values their `repr` tells."""
@@ -30,14 +32,18 @@ _KNOWN: Final = ("math", "numpy")
 """Modules that change with the compiler and its version alone."""
 
 
-def keep(dispatcher: Any, stamp: str) -> bool:
+def keep(dispatcher: Any, stamp: str, before_compiling: Callable[[], None]) -> bool:
     """Let numba keep the compiled code beside the source, else for the user, else in a temporary
-    folder of the user's own, else not at all; and use it for as long as the stamp holds.
+    folder of the user's own; and use it for as long as the stamp holds.
 
-    False where numba, which has no word for that, has changed so that it cannot be told the stamp.
+    False where none of these places will do, or where numba, which has no word for that, has
+    changed so that it cannot be told the stamp.
+
+    Args:
+        before_compiling: called before numba compiles what it has not kept.
     """
     if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT
-        return True
+        return False
     import numba
 
     try:
@@ -54,9 +60,11 @@ def keep(dispatcher: Any, stamp: str) -> bool:
                 numba.config.CACHE_DIR = before
     try:
         kept = dispatcher._cache
-        if kept.cache_path is not None:
-            kept._cache_file._source_stamp  # noqa: B018, it must be there
-            kept._cache_file._source_stamp = stamp
+        if kept.cache_path is None:
+            return False
+        kept._cache_file._source_stamp  # noqa: B018, it must be there
+        kept._cache_file._source_stamp = stamp
+        kept.load_overload = _loader(kept.load_overload, before_compiling)
     except AttributeError:
         warnings.warn(
             f"kernels are compiled anew in each process: numba {numba.__version__} has changed how "
@@ -66,6 +74,19 @@ def keep(dispatcher: Any, stamp: str) -> bool:
         )
         return False
     return True
+
+
+def _loader(load: Callable[..., Any], before_compiling: Callable[[], None]) -> Callable[..., Any]:
+    """A way to load that makes nothing ready for compiling, unless there is nothing to load."""
+
+    def loaded(signature: Any, target: Any) -> Any:
+        with loading(target):
+            found = load(signature, target)
+        if found is None:
+            before_compiling()
+        return found
+
+    return loaded
 
 
 def _own_temporary_folder() -> Path | None:

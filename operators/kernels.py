@@ -25,15 +25,12 @@ these changes, or how it is compiled (`kept_code`).
 
 from __future__ import annotations
 
-import gc
 import itertools
 import os
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
-from importlib.util import find_spec
+from functools import cached_property
 from types import FunctionType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast
 
@@ -41,6 +38,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from meshkit.operators import compiler
 from meshkit.operators.kept_code import closure_stamp, globals_of, keep, stamp
 
 P = ParamSpec("P")
@@ -84,18 +82,29 @@ class Kernel(Generic[P, R]):
 
     def compiled(self) -> Callable[P, R]:
         """What numba makes of it, for kernels that call this one."""
-        with _COMPILING:
-            if self._compiled is None:
-                made = self._jit()
-                self._compiled = made if keep(made, self.stamp) else self._jit()
-            return self._compiled
+        if self._compiled is None:
+            with compiler.lock():
+                if self._compiled is None:
+                    made = self._dispatcher()
+                    kept = keep(made, self.stamp, self._before_compiling)
+                    self._compiled = made if kept else self._jit()
+        return self._compiled
 
     def _jit(self) -> Any:
-        numba, options = _numba(), dict[str, Any](self._options)
+        """It, compiled in each process that calls it."""
+        self._before_compiling()
+        return self._dispatcher()
+
+    def _dispatcher(self) -> Any:
+        numba, options = compiler.numba(), dict[str, Any](self._options)
         if self._unaliased and not numba.config.DISABLE_JIT:
-            options["pipeline_class"] = _unaliased_compiler()
-        made = numba.njit(nogil=True, error_model="numpy", **options)
-        return made(self._with_compiled_callees())
+            options["pipeline_class"] = compiler.unaliased_compiler()
+        return numba.njit(nogil=True, error_model="numpy", **options)(self._to_compile())
+
+    def _before_compiling(self) -> None:
+        """What loading needs none of: numba's tables, and compiled functions for its kernels."""
+        compiler.ready()
+        self._scope.update({name: other.compiled() for name, other in self._callees.items()})
 
     @cached_property
     def stamp(self) -> str:
@@ -114,15 +123,19 @@ class Kernel(Generic[P, R]):
         names = sorted(globals_of(function.__code__))
         return {name: v for name in names if isinstance(v := scope.get(name), Kernel)}
 
-    def _with_compiled_callees(self) -> FunctionType:
-        """The function, seeing compiled functions where it has kernels."""
+    @cached_property
+    def _scope(self) -> dict[str, Any]:
+        """Globals of its own, in which compiled functions shall take the place of kernels."""
+        return dict(cast(FunctionType, self.python).__globals__)
+
+    def _to_compile(self) -> FunctionType:
+        """The function as numba shall see it."""
         function: FunctionType = cast(Any, self.python)
         if not self._callees:
             return function
-        compiled = {name: other.compiled() for name, other in self._callees.items()}
         made = FunctionType(
             function.__code__,
-            {**function.__globals__, **compiled},
+            self._scope,
             function.__name__,
             function.__defaults__,
             function.__closure__,
@@ -173,6 +186,9 @@ def worth_compiling(n: int, device: torch.device) -> bool:
     return device.type == "cpu" and n >= _fewest_worth()
 
 
+_ASKED: Final = itertools.count()
+
+
 def _fewest_worth() -> int:
     """How many ids are worth compiled code: any where this process has it, or should by now.
 
@@ -180,8 +196,8 @@ def _fewest_worth() -> int:
     many, or measures them, does not go on sorting. Without compiling (NUMBA_DISABLE_JIT) kernels
     are slower than sorting.
     """
-    if _numba.cache_info().currsize:
-        return WORTH_COMPILING if _numba().config.DISABLE_JIT else 0
+    if compiler.numba.cache_info().currsize:
+        return WORTH_COMPILING if compiler.numba().config.DISABLE_JIT else 0
     return WORTH_COMPILING if next(_ASKED) < PATIENCE else 0
 
 
@@ -271,86 +287,13 @@ def _pool() -> ThreadPoolExecutor:
 
 def _after_fork() -> None:
     """Threads do not live on in a forked process, and a lock that one held is never let go."""
-    global _POOL, _POOLING, _COMPILING
-    _POOL, _POOLING, _COMPILING = None, threading.Lock(), threading.RLock()
+    global _POOL, _POOLING
+    _POOL, _POOLING = None, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-# --- compiling -----------------------------------------------------------------------------------
-
-_COMPILING = threading.RLock()
-_ASKED: Final = itertools.count()
-
-
-@cache
-def _numba() -> Any:
-    """numba, ready to load and to compile.
-
-    What it imports for that makes half a million objects and no garbage. Python looked for some
-    among them, and among all of torch's, often enough to take more than half of the time.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        import numba
-        from numba.core.registry import cpu_target
-
-        _no_fork_while_numba_compiles()
-        if not numba.config.DISABLE_JIT:
-            _let_linear_algebra_wait()
-            cpu_target.typing_context.refresh()
-            cpu_target.target_context.refresh()
-    finally:
-        if collecting:
-            gc.enable()
-    return numba
-
-
-@cache
-def _unaliased_compiler() -> Any:
-    """numba's compiler, told what `unaliased` says; none of its options does."""
-    from numba.core.compiler import CompilerBase, DefaultPassBuilder
-
-    class Unaliased(CompilerBase):  # type: ignore[misc]
-        def define_pipelines(self) -> list[Any]:
-            self.state.flags.noalias = True
-            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
-
-    return Unaliased
-
-
-def _let_linear_algebra_wait() -> None:
-    """Keep numba from importing scipy.linalg, as long as no one compiles a product of matrices.
-
-    numba asks once for scipy to learn whether it has BLAS, and again before it uses any. The first
-    time it is enough to know that scipy is installed.
-    """
-    from numba.np import linalg
-
-    asks = getattr(linalg, "ensure_blas", None)
-    if asks is None or "numba.np.arraymath" in sys.modules or find_spec("scipy") is None:
-        return
-    linalg.ensure_blas = lambda: None
-    try:
-        from numba.np import arraymath
-
-        arraymath.ensure_blas = asks
-    finally:
-        linalg.ensure_blas = asks
-
-
-def _no_fork_while_numba_compiles() -> None:
-    """A process forked from under a compiling thread would wait for numba's lock for ever."""
-    from numba.core.compiler_lock import global_compiler_lock as lock
-
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(
-            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
-        )
-
-
-_HOW: Final = (Kernel._jit.__code__, _unaliased_compiler.__wrapped__.__code__)
+_HOW: Final = (Kernel._dispatcher.__code__, compiler.unaliased_compiler.__wrapped__.__code__)
 """The code that says how kernels are compiled."""

@@ -218,7 +218,7 @@ def test_where_numba_cannot_be_told_kernels_are_not_kept(monkeypatch: pytest.Mon
     changed = SimpleNamespace(cache_path="there", _cache_file=SimpleNamespace(source="mtime"))
     dispatcher = SimpleNamespace(enable_caching=lambda: None, _cache=changed)
     with pytest.warns(RuntimeWarning, match="has changed how it keeps compiled code"):
-        assert not kept_code.keep(dispatcher, "stamp")
+        assert not kept_code.keep(dispatcher, "stamp", lambda: None)
     monkeypatch.setattr("meshkit.operators.kernels.keep", lambda *_: False)
     made = kernel(halved)
     assert made(3.0) == 1.5
