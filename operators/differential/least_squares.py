@@ -17,6 +17,7 @@ from torch import Tensor
 
 from meshkit.operators.differential.bands import Band
 from meshkit.operators.differential.least_squares_kernels import solve
+from meshkit.operators.differential.orthogonal_kernels import by_columns
 from meshkit.operators.differential.sparse_map import ids_dtype
 from meshkit.operators.kernels import array, over_rows, unset
 
@@ -64,23 +65,31 @@ def least_squares(
     cols = unset(width * m, ids).reshape(width, m)
     out = unset(width * d * m, dtype).reshape(width, d, m)
     span = unset(m, torch.float64)
+    hard = torch.zeros(m, dtype=torch.bool)
     none = neighbours.new_empty(0).long()
+    numbers, places = array(none if rows is None else rows), array(positions)
+    along = None if frame is None else array(frame)
     over_rows(
         solve,
         m,
-        array(none if rows is None else rows),
+        numbers,
         array(none if band.rows is None else band.rows),
         array(band.offsets),
         array(neighbours),
-        array(positions),
-        array(positions.new_empty(0, 1, d) if frame is None else frame),
+        places,
+        along,
         array(size),
         power,
         dtype == torch.float32,
         cols.numpy(),
         out.numpy(),
         span.numpy(),
+        hard.numpy(),
     )
+    left = torch.nonzero(hard).squeeze(1)
+    if len(left):
+        given = array(left), numbers, places, along, power
+        over_rows(by_columns, len(left), *given, cols.numpy(), out.numpy(), span.numpy())
     return cols, out, span
 
 

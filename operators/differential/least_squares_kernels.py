@@ -25,26 +25,28 @@ def solve(
     offsets: Array,
     neighbours: Array,
     positions: Array,
-    frame: Array,
+    frame: Array | None,
     size: Array,
     power: float,
     narrow: bool,
     cols: Array,
     out: Array,
     span: Array,
+    hard: Array,
 ) -> None:
     """The rows lo to hi of `least_squares`.
 
     Args:
         rows: int64 [m]: their numbers, or empty where they are those of the band.
         listed, offsets, neighbours: the band's rows, empty for all, and what they hold.
-        positions, frame, size, power: as there; an empty frame for none.
+        positions, frame, size, power: as there. What is for a frame is compiled only for one.
         narrow: `out` has fewer digits than a well conditioned row loses, and so such rows are not
             restored.
         cols, out, span: [width, m], [width, d, m] and [m], to fill.
+        hard: bool [m], to set where a row is left to `by_columns`.
     """
     width, d = cols.shape[0], positions.shape[1]
-    s = frame.shape[1] if len(frame) > 0 else d
+    s = d if frame is None else frame.shape[1]
     step = np.zeros((width, 3, BLOCK))  # differences along the directions
     weight = np.zeros((width, BLOCK))
     g, made = np.zeros((width, 3, BLOCK)), np.zeros((width, 3, BLOCK))
@@ -60,12 +62,7 @@ def solve(
         plain[:] = 0.0
         weighted[:] = 0.0
         for k in range(width):
-            if len(frame) > 0:
-                _steps_along(cols[k, b : b + n], row, positions, frame, step[k])
-                _weigh_in_space(cols[k, b : b + n], row, positions, step[k], weight[k], power)
-            else:
-                _steps(cols[k, b : b + n], row, positions, step[k])
-                _weigh(step[k], weight[k], power, n)
+            differences(cols[k, b : b + n], row, positions, frame, step[k], weight[k], power)
             _add_squares(step[k], weight[k], plain, weighted, n)
         _spans(plain, whole, s, span[b : b + n])
         _factor(weighted, s, space, 1e-3 if narrow else 2.0, state, n)
@@ -89,19 +86,13 @@ def solve(
         for k in range(width):
             _correct(g[k], space, made[k, :, :n])
         for r in range(n):
-            good = span[b + r] > 0.0
-            if good and state[r] == ONE_BY_ONE:
-                good = _one_by_one(r, step, weight, made, s)
-            if not good:
+            if not span[b + r] > 0.0:
                 span[b + r] = 0.0
                 made[:, :, r] = 0.0
+            elif state[r] == ONE_BY_ONE:
+                hard[b + r] = True
         for k in range(width):
-            if len(frame) > 0:
-                _turn_back(made[k], row, frame, out[k, :, b : b + n])
-            else:
-                for x in range(d):
-                    for r in range(n):
-                        out[k, x, b + r] = made[k, x, r]
+            in_coordinates(made[k], row, frame, out[k, :, b : b + n])
 
 
 @kernel
@@ -122,6 +113,25 @@ def _fill(
         length = length if length < width else 0
         for k in range(width):
             cols[k, r] = neighbours[begin + k] if k < length else np.int64(row[r])
+
+
+@kernel
+def differences(
+    cols: Array,
+    row: Array,
+    positions: Array,
+    frame: Array | None,
+    step: Array,
+    weight: Array,
+    power: float,
+) -> None:
+    """The steps from some rows to one neighbour each, and the squares of their weights."""
+    if frame is None:
+        _steps(cols, row, positions, step)
+        _weigh(step, weight, power, len(cols))
+    else:
+        _steps_along(cols, row, positions, frame, step)
+        _weigh_in_space(cols, row, positions, step, weight, power)
 
 
 @kernel
@@ -150,6 +160,17 @@ def _steps_along(cols: Array, row: Array, positions: Array, frame: Array, step: 
                 along += frame[row[r], j, x] * (positions[cols[r], x] - positions[row[r], x])
             # A row without a frame has no step to itself either.
             step[j, r] = along if cols[r] != row[r] else 0.0
+
+
+@kernel
+def in_coordinates(g: Array, row: Array, frame: Array | None, out: Array) -> None:
+    """From the directions of a frame to coordinates."""
+    if frame is None:
+        for x in range(out.shape[0]):
+            for r in range(out.shape[1]):
+                out[x, r] = g[x, r]
+        return
+    _turn_back(g, row, frame, out)
 
 
 @kernel
@@ -321,71 +342,3 @@ def _correct(g: Array, off: Array, out: Array) -> None:
         out[0, r] = i + off[0, r] * i + off[1, r] * j + off[2, r] * m
         out[1, r] = j + off[3, r] * i + off[4, r] * j + off[5, r] * m
         out[2, r] = m + off[6, r] * i + off[7, r] * j + off[8, r] * m
-
-
-@kernel
-def _one_by_one(r: int, step: Array, weight: Array, g: Array, s: int) -> bool:
-    """g of one row of a block by orthogonal columns, which bear any condition up to the rank;
-    False: there is no such rank."""
-    width = len(step)
-    steps, a, of_row = np.zeros((3, width)), np.zeros((3, width)), np.zeros((3, width))
-    root, triangle = np.zeros(width), np.zeros((3, 3))
-    for k in range(width):
-        root[k] = np.sqrt(weight[k, r])
-        for j in range(s):
-            steps[j, k] = step[k, j, r]
-            a[j, k] = root[k] * steps[j, k]
-    if not _orthogonal(a, triangle, s, width):
-        return False
-    _invert(a, triangle, of_row, root, s, width)
-    for i in range(s):
-        for j in range(s):
-            triangle[i, j] = 1.0 if i == j else 0.0
-            for k in range(width):
-                triangle[i, j] -= of_row[i, k] * steps[j, k]
-    for k in range(width):
-        for i in range(3):
-            g[k, i, r] = of_row[i, k]
-            for j in range(s):
-                if i < s:
-                    g[k, i, r] += triangle[i, j] * of_row[j, k]
-    return True
-
-
-@kernel
-def _orthogonal(a: Array, r: Array, s: int, width: int) -> bool:
-    """Columns made orthonormal in place, r such that q r is what they were; False: dependent."""
-    for j in range(s):
-        before = 0.0
-        for k in range(width):
-            before += a[j, k] * a[j, k]
-        for i in range(j):
-            r[i, j] = 0.0
-            for k in range(width):
-                r[i, j] += a[i, k] * a[j, k]
-            for k in range(width):
-                a[j, k] -= r[i, j] * a[i, k]
-        after = 0.0
-        for k in range(width):
-            after += a[j, k] * a[j, k]
-        if not after > 1e-20 * before:
-            return False
-        r[j, j] = np.sqrt(after)
-        for k in range(width):
-            a[j, k] /= r[j, j]
-    return True
-
-
-@kernel
-def _invert(a: Array, r: Array, g: Array, weight: Array, s: int, width: int) -> None:
-    """g = the inverse of r times the transpose of q, by weights."""
-    for k in range(width):
-        for back in range(s):
-            j = s - 1 - back
-            value = a[j, k]
-            for i in range(j + 1, s):
-                value -= r[j, i] * g[i, k]
-            g[j, k] = value / r[j, j]
-        # g is complete before it is weighted, since the rows above use those below.
-        for j in range(s):
-            g[j, k] *= weight[k]
