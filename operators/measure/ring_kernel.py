@@ -95,7 +95,8 @@ def _rings(
         begin, end = offsets[row], offsets[row + 1]
         n = end - begin
         if n == 4:
-            found = _quad(points, ids[begin], ids[begin + 1], ids[begin + 2], ids[begin + 3], eps)
+            p, q, r, s = ids[begin], ids[begin + 1], ids[begin + 2], ids[begin + 3]
+            found = _quad(points, p, q, r, s, eps, len(areas) > 0)
         elif n == 3:
             found = _triangle(points, ids[begin], ids[begin + 1], ids[begin + 2])
         else:
@@ -124,7 +125,8 @@ def _triangle(points: Array, p: int, q: int, r: int) -> Geometry:
 
 
 @inlined
-def _quad(points: Array, p: int, q: int, r: int, s: int, eps: float) -> Geometry:
+def _quad(points: Array, p: int, q: int, r: int, s: int, eps: float, sized: bool) -> Geometry:
+    """The area is that of the fan only where it is asked for: it takes four roots."""
     # By its diagonals u and v, which are exact where it is folded to nothing, and w, from the
     # mean half way to the middle of u: four times the triangles of the fan are u x v, and that
     # more and less 2 u x w and 2 v x w.
@@ -148,14 +150,15 @@ def _quad(points: Array, p: int, q: int, r: int, s: int, eps: float) -> Geometry
     if not twice <= 2 * eps * reach * reach:
         ex, ey, ez = ux + vx, uy + vy, uz + vz
         fx, fy, fz = ux - vx, uy - vy, uz - vz
-        gx, gy, gz = 2 * (ey * wz - ez * wy), 2 * (ez * wx - ex * wz), 2 * (ex * wy - ey * wx)
-        hx, hy, hz = 2 * (fy * wz - fz * wy), 2 * (fz * wx - fx * wz), 2 * (fx * wy - fy * wx)
-        first, second = gx * nx + gy * ny + gz * nz, hx * nx + hy * ny + hz * nz
-        area = size_facing(square + first, nx + gx, ny + gy, nz + gz)
-        area += size_facing(square - first, nx - gx, ny - gy, nz - gz)
-        area += size_facing(square + second, nx + hx, ny + hy, nz + hz)
-        area += size_facing(square - second, nx - hx, ny - hy, nz - hz)
-        area /= 8
+        if sized:
+            gx, gy, gz = 2 * (ey * wz - ez * wy), 2 * (ez * wx - ex * wz), 2 * (ex * wy - ey * wx)
+            hx, hy, hz = 2 * (fy * wz - fz * wy), 2 * (fz * wx - fx * wz), 2 * (fx * wy - fy * wx)
+            first, second = gx * nx + gy * ny + gz * nz, hx * nx + hy * ny + hz * nz
+            area = size_facing(square + first, nx + gx, ny + gy, nz + gz)
+            area += size_facing(square - first, nx - gx, ny - gy, nz - gz)
+            area += size_facing(square + second, nx + hx, ny + hy, nz + hz)
+            area += size_facing(square - second, nx - hx, ny - hy, nz - hz)
+            area /= 8
         gx, gy, gz = ny * wz - nz * wy, nz * wx - nx * wz, nx * wy - ny * wx
         along, beside = gx * ux + gy * uy + gz * uz, gx * vx + gy * vy + gz * vz
         scale = 1 / (3 * square)
