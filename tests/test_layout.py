@@ -11,11 +11,11 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -64,9 +64,15 @@ def tree(file: Path) -> ast.Module:
     return ast.parse(file.read_text("utf-8"), str(file))
 
 
+@cache
+def nodes(file: Path) -> tuple[ast.AST, ...]:
+    """All that its syntax tree holds."""
+    return tuple(ast.walk(tree(file)))
+
+
 def imports(file: Path) -> Iterator[tuple[int, str]]:
     """Line and full name of all that a file imports, `import_module("...")` included."""
-    for node in ast.walk(tree(file)):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -87,10 +93,29 @@ def in_library(file: Path) -> bool:
     return room(dotted(file)) not in {"cli", "__main__"}
 
 
-every_file = pytest.mark.parametrize("file", FILES, ids=dotted)
-every_library_file = pytest.mark.parametrize(
-    "file", [f for f in FILES if in_library(f)], ids=dotted
-)
+Check: TypeAlias = Callable[[Path], None]
+
+
+def of_each(files: list[Path]) -> Callable[[Check], Callable[[], None]]:
+    """What is asserted of a file, as one test of all: as many tests as files take a minute."""
+
+    def of_all(check: Check) -> Callable[[], None]:
+        def test() -> None:
+            wrong = []
+            for file in files:
+                try:
+                    check(file)
+                except AssertionError as error:
+                    wrong.append(f"{dotted(file)}: {error}")
+            assert not wrong, "\n".join(wrong)
+
+        return test
+
+    return of_all
+
+
+every_file = of_each(FILES)
+every_library_file = of_each([f for f in FILES if in_library(f)])
 
 
 @every_file
@@ -124,9 +149,7 @@ def _is_module(name: str) -> bool:
 @every_file
 def test_imports_are_absolute(file: Path) -> None:
     relative = [
-        node.lineno
-        for node in ast.walk(tree(file))
-        if isinstance(node, ast.ImportFrom) and node.level
+        node.lineno for node in nodes(file) if isinstance(node, ast.ImportFrom) and node.level
     ]
     assert not relative, f"{file}: relative imports in lines {relative}"
 
@@ -164,7 +187,7 @@ def test_file_has_a_telling_name(file: Path) -> None:
 @every_library_file
 def test_only_the_command_line_prints_and_exits(file: Path) -> None:
     wrong = []
-    for node in ast.walk(tree(file)):
+    for node in nodes(file):
         match node:
             case ast.Call(func=ast.Name(id="print" | "exit" | "quit" | "breakpoint" as name)):
                 wrong.append(f"{node.lineno}: {name}()")
@@ -183,7 +206,7 @@ def test_only_the_command_line_prints_and_exits(file: Path) -> None:
 def test_no_error_is_swallowed_unseen(file: Path) -> None:
     blind = [
         node.lineno
-        for node in ast.walk(tree(file))
+        for node in nodes(file)
         if isinstance(node, ast.ExceptHandler)
         and (
             node.type is None
@@ -199,7 +222,7 @@ def test_no_error_is_swallowed_unseen(file: Path) -> None:
 @every_file
 def test_no_assert_guards_a_caller(file: Path) -> None:
     # `python -O` drops them, and AssertionError is not in our tree of errors.
-    found = [node.lineno for node in ast.walk(tree(file)) if isinstance(node, ast.Assert)]
+    found = [node.lineno for node in nodes(file) if isinstance(node, ast.Assert)]
     assert not found, f"{file}: assert in lines {found}"
 
 
@@ -252,7 +275,7 @@ def test_public_names_exist_and_are_documented(package: str) -> None:
     assert not bare, f"{package}: no docstring for {', '.join(bare)}"
 
 
-@every_file
+@pytest.mark.parametrize("file", FILES, ids=dotted)
 def test_examples_in_docstrings(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
