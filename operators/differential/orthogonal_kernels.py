@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meshkit.operators.differential.least_squares_kernels import differences, in_coordinates
+from meshkit.operators.differential.difference_kernels import differences, in_coordinates
 from meshkit.operators.kernels import Array, kernel
 
 
