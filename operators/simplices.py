@@ -19,8 +19,8 @@ from meshkit.operators.adjacency.region_ids import need_region_ids
 from meshkit.operators.adjacency.sides import sides
 from meshkit.operators.inheritance import looked_up, moved, region_rows
 from meshkit.operators.measure.assembled import assembled
-from meshkit.operators.measure.cell_moments import summed
 from meshkit.operators.measure.coordinates import cross, dot, in_space, length
+from meshkit.operators.measure.row_sums import summed
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.splitting import Split, parts_on_sides, split
 from meshkit.regions import Region, Regions

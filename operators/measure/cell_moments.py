@@ -29,6 +29,7 @@ from meshkit.operators.measure.curved import curved_moments
 from meshkit.operators.measure.elements import has_element
 from meshkit.operators.measure.fan import area_and_moment, cone
 from meshkit.operators.measure.ring_kernel import ring_geometry
+from meshkit.operators.measure.row_sums import summed
 from meshkit.operators.measure.solid_kernel import polyhedron_moments, solid_moments
 
 _AT_ONCE = 1 << 17
@@ -196,10 +197,3 @@ def polyhedron_middles(cells: Cells, points: Tensor) -> tuple[Tensor, Tensor]:
         near = (corner - middle[of_corner]).abs().amax(1)
         scale = near.new_zeros(len(count)).scatter_reduce(0, of_corner, near, "amax")
     return middle, scale
-
-
-def summed(values: Tensor, offsets: Tensor) -> Tensor:
-    """The sum of each compressed row of values [.., ...]; in order, so always the same bits."""
-    if len(values) == 0:
-        return values.new_zeros(len(offsets) - 1, *values.shape[1:])
-    return torch.segment_reduce(values, "sum", offsets=offsets.long(), axis=0, initial=0)
