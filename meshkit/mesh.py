@@ -23,6 +23,9 @@ from meshkit.regions import Region, Regions
 DATA: Final = ("point_data", "cell_data", "face_data", "global_data")
 """The four homes of fields, as a mesh and `MeshInfo.fields` name them."""
 
+Target = torch.device | str | int | torch.dtype | None
+"""What may stand first in `to`, as with tensors: a device, or a dtype alone."""
+
 
 def need_points(points: Tensor) -> None:
     """Refuse what is not float [n, d] with d = 1, 2 or 3."""
@@ -185,17 +188,16 @@ class Mesh:
             if codes is not None and not are_codes(codes, len(known.vocabulary)):
                 yield key, known
 
-    def to(
-        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
-    ) -> Mesh:
+    def to(self, device: Target = None, dtype: torch.dtype | None = None) -> Mesh:
         """Move everything to `device`; cast points and real floating fields to `dtype`, never ids
-        or codes."""
+        or codes. As with tensors, a dtype alone may stand first: `to(torch.float32)`."""
+        where, kind = _target(device, dtype)
 
         def ids(x: Tensor) -> Tensor:
-            return x.to(device)
+            return x.to(where)
 
         def values(x: Tensor) -> Tensor:
-            return x.to(device, dtype if x.is_floating_point() else None)
+            return x.to(where, kind if x.is_floating_point() else None)
 
         return self._each(ids, values)
 
@@ -257,6 +259,17 @@ class Mesh:
         return from_tensordict(tensors)
 
 
+def _target(
+    device: Target, dtype: torch.dtype | None
+) -> tuple[torch.device | str | int | None, torch.dtype | None]:
+    """Where to and as what, of arguments in torch's order, in which a dtype may come alone."""
+    if not isinstance(device, torch.dtype):
+        return device, dtype
+    if dtype is not None:
+        raise MeshError(f"to: expected one dtype, found {device} and {dtype}")
+    return None, device
+
+
 def _once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """The change, made once of a tensor that several parts share, so that they still share it."""
     made: dict[int, tuple[Tensor, Tensor]] = {}
@@ -281,13 +294,12 @@ class DomainMesh:
     boundaries: Mapping[str, Mesh]
     global_data: TensorDictBase
 
-    def to(
-        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
-    ) -> DomainMesh:
+    def to(self, device: Target = None, dtype: torch.dtype | None = None) -> DomainMesh:
         """Each part moved to `device` and cast to `dtype` as `Mesh.to` does."""
+        where, kind = _target(device, dtype)
 
         def values(x: Tensor) -> Tensor:
-            return x.to(device, dtype if x.is_floating_point() else None)
+            return x.to(where, kind if x.is_floating_point() else None)
 
         return DomainMesh(
             self.interior.to(device, dtype),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from meshkit import Cells, FieldInfo, Mesh, MeshError, MeshInfo, Region, make_mesh
+from meshkit import Cells, DomainMesh, FieldInfo, Mesh, MeshError, MeshInfo, Region, make_mesh
 from meshkit.celltypes import cell_type
 from tests.mesh_differences import differences
 from tests.meshes import one_of_each, square_triangles, tetrahedron, two_tetrahedra
@@ -221,3 +221,20 @@ def test_unknown_region_names_those_there_are() -> None:
     with pytest.raises(MeshError, match="exists for point, cell; name the entity"):
         mesh.region("wall")
     assert mesh.region("wall", "cell").entity == "cell"
+
+
+def test_devices_and_dtypes_are_given_as_to_tensors() -> None:
+    mesh = tetrahedron()
+    for moved in (
+        mesh.to(torch.float32),
+        mesh.to("cpu", torch.float32),
+        mesh.to(torch.device("cpu"), torch.float32),
+        mesh.to(dtype=torch.float32),
+    ):
+        assert moved.points.dtype == torch.float32
+        assert moved.cells.connectivity.dtype == mesh.cells.connectivity.dtype
+    assert mesh.to("meta").points.dtype == torch.float64
+    parts = DomainMesh(mesh, {"skin": mesh}, mesh.global_data).to(torch.float32)
+    assert parts.interior.points.dtype == parts.boundaries["skin"].points.dtype == torch.float32
+    with pytest.raises(MeshError, match="expected one dtype, found"):
+        mesh.to(torch.float32, torch.float64)
