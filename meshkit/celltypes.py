@@ -11,13 +11,13 @@ Source: VTK File Formats and vtkCellType.h of VTK 9.7; Exodus II manual for TET1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Final
 
 import torch
 from torch import Tensor
 
 from meshkit.errors import MeshError
+from meshkit.memo import constant
 from meshkit.suggestions import did_you_mean
 
 Template = tuple[tuple[int, ...], ...]
@@ -236,10 +236,10 @@ def cell_type(of: int | str) -> CellType:
 UNKNOWN_DIM: Final = 255
 
 
-@cache
+@constant
 def dims_by_number(device: torch.device) -> Tensor:
     """uint8 [256]: the dimension of each type number, `UNKNOWN_DIM` where there is none."""
-    table = torch.full((256,), UNKNOWN_DIM, dtype=torch.uint8)
+    table = torch.full((256,), UNKNOWN_DIM, dtype=torch.uint8, device="cpu")
     for row in _ROWS:
         table[row.number] = row.dim
     return table.to(device)

@@ -222,7 +222,7 @@ def encode_texts(texts: Sequence[str]) -> tuple[Tensor, tuple[str, ...]]:
     """
     known: dict[str, int] = {}
     codes = [known.setdefault(text, len(known)) for text in texts]
-    return torch.tensor(codes, dtype=torch.int32), tuple(known)
+    return torch.tensor(codes, dtype=torch.int32, device="cpu"), tuple(known)
 
 
 def are_codes(x: Tensor, n: int) -> bool:

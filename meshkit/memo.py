@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeVar, cast
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
+import torch
 from torch import Tensor
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -33,9 +36,37 @@ class Memo:
             )
             if fresh:
                 return cast(T, answer)
-        made = make()
+        # Later calls may follow derivatives: what they find must be able to, whatever holds now.
+        with torch.inference_mode(False):
+            made = make()
         self._answers[key] = (tuple((t, _version(t)) for t in sources), made)
         return made
+
+
+def constant(make: Callable[P, T]) -> Callable[P, T]:
+    """The same function of hashable values, called once for each; its tensors, which all later
+    calls share, are normal ones under inference mode too."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> T:
+        with torch.inference_mode(False):
+            return make(*args, **kwargs)
+
+    return cast(Callable[P, T], cache(made))
+
+
+def lasting(make: Callable[P, T]) -> Callable[P, T]:
+    """The same function, whose answer outlives the call: under inference mode its tensors are
+    normal ones all the same, though nothing is followed."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> T:
+        if not torch.is_inference_mode_enabled():
+            return make(*args, **kwargs)
+        with torch.inference_mode(False), torch.no_grad():
+            return make(*args, **kwargs)
+
+    return made
 
 
 def _version(tensor: Tensor) -> int:

@@ -218,7 +218,7 @@ def unset(n: int, dtype: torch.dtype) -> Tensor:
     Its memory is numpy's, which asks for large pages where torch does not: the first write into a
     large one takes half the time.
     """
-    return torch.from_numpy(np.empty(n, array(torch.empty(0, dtype=dtype)).dtype))
+    return torch.from_numpy(np.empty(n, array(torch.empty(0, dtype=dtype, device="cpu")).dtype))
 
 
 def over_rows(

@@ -341,7 +341,7 @@ def _stored(dtype: torch.dtype) -> torch.dtype:
     if dtype in _NUMPY:
         return dtype
     with _complex_half():
-        return fields.as_bits(torch.empty(0, dtype=dtype)).dtype
+        return fields.as_bits(torch.empty(0, dtype=dtype, device="cpu")).dtype
 
 
 @contextmanager

@@ -102,9 +102,9 @@ def _by_degrees(
 
 def _lattice(shape: str, by: int) -> torch.Tensor:
     """Points [(by + 1)^3, 3] of a reference shape, the last axis fastest."""
-    along = torch.linspace(0, 1, by + 1, dtype=torch.float64)
+    along = torch.linspace(0, 1, by + 1, dtype=torch.float64, device="cpu")
     grid = torch.cartesian_prod(along, along, along)
-    at, left = grid.clone(), torch.ones(len(grid), dtype=torch.float64)
+    at, left = grid.clone(), torch.ones(len(grid), dtype=torch.float64, device="cpu")
     for axis in range(SIMPLEX_AXES[shape]):
         at[:, axis] = grid[:, axis] * left
         left = left - at[:, axis]

@@ -146,14 +146,16 @@ def facets_of_faces(mesh: Mesh, rows: Ids) -> Facets:
     faces = table.faces
     chosen = torch.from_numpy(rows)
     owners = faces.owner.long()[chosen]
-    curved = torch.zeros(len(rows), dtype=torch.bool)
+    curved = torch.zeros(len(rows), dtype=torch.bool, device="cpu")
     groups: list[Facets] = []
     if any(CELL_TYPES[t].dim == 3 and _is_curved(t) for t in mesh.cells.present):
         local = table.sides.local(table.owner_side[chosen])
         for part, mine, cells in _curved_parts(mesh, owners, local):
             curved[mine] = True
             starts = mesh.cells.offsets.long()[cells]
-            nodes = mesh.cells.connectivity.long()[starts[:, None] + torch.tensor(part.nodes)]
+            nodes = mesh.cells.connectivity.long()[
+                starts[:, None] + torch.tensor(part.nodes, device="cpu")
+            ]
             groups.append(_of_one_type(part, nodes.numpy(), rows[mine.numpy()]))
     flat = torch.nonzero(~curved).squeeze(1)
     offsets, places = csr.take_rows(faces.offsets.long(), chosen[flat])
@@ -244,7 +246,7 @@ def _curved_parts(
 
 def _by_degrees(mesh: Mesh, cells: torch.Tensor) -> Iterator[tuple[Degrees | None, torch.Tensor]]:
     if mesh.cells.degrees is None:
-        yield None, torch.arange(len(cells))
+        yield None, torch.arange(len(cells), device="cpu")
         return
     found, which = torch.unique(mesh.cells.degrees[cells].long(), dim=0, return_inverse=True)
     for i, (a, b, c) in enumerate(found.tolist()):

@@ -101,7 +101,7 @@ def joined(n: int, one: Tensor, other: Tensor) -> Tensor:
 
 def joined_by_kernels(n: int, one: Tensor, other: Tensor) -> Tensor:
     """By union and find, in compiled code: on the CPU."""
-    parent = torch.arange(n)
+    parent = torch.arange(n, device="cpu")
     compiled.join(array(parent), array(one), array(other))
     compiled.settle(array(parent))
     return parent

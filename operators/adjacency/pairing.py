@@ -252,7 +252,7 @@ def _finished(partner: Array, per_cell: int, of_cell: Array) -> Pairing:
         n_pairs, n_crowd = compiled.finish(per_cell, of_cell, partner)
     found = torch.from_numpy(partner)
     if n_crowd == 0:
-        none = torch.zeros(0, dtype=torch.int64)
+        none = torch.zeros(0, dtype=torch.int64, device="cpu")
         return Pairing(found, n_pairs, none, none)
     crowd = torch.nonzero(found <= compiled.CROWD).squeeze(1)
     low = compiled.CROWD - found[crowd].long()

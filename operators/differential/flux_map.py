@@ -64,7 +64,7 @@ def flux_map(
     back = centroids[:0] if faces.from_neighbour is None else in_space(faces.from_neighbour)
     seen = in_space(faces.from_owner), back, in_space(faces.centroids), _bend(method, faces)
     geometry = tuple(map(array, (inner.coefs, *seen, in_space(centroids), inner.has)))
-    determined = torch.zeros(n, dtype=torch.bool)
+    determined = torch.zeros(n, dtype=torch.bool, device="cpu")
     out = []
     for band in bands(csr.offsets_of(counts)):
         made = _blank(band, width, ids, dtype)

@@ -24,9 +24,12 @@ class GradientRows:
 
 def no_gradients(n: int, n_cols: int, dtype: torch.dtype) -> GradientRows:
     """None, of n rows."""
-    nothing = torch.zeros(0, 3, dtype=dtype)
-    ends, has = torch.zeros(n + 1, dtype=torch.int64), torch.zeros(n, dtype=torch.bool)
-    return GradientRows(ends, torch.zeros(0, dtype=ids_dtype(n_cols)), nothing, has)
+    nothing = torch.zeros(0, 3, dtype=dtype, device="cpu")
+    ends, has = (
+        torch.zeros(n + 1, dtype=torch.int64, device="cpu"),
+        torch.zeros(n, dtype=torch.bool, device="cpu"),
+    )
+    return GradientRows(ends, torch.zeros(0, dtype=ids_dtype(n_cols), device="cpu"), nothing, has)
 
 
 def gradient_rows(map: SparseMap, has: Tensor) -> GradientRows:
@@ -35,7 +38,7 @@ def gradient_rows(map: SparseMap, has: Tensor) -> GradientRows:
     if not parts:
         return no_gradients(map.n_rows, map.n_cols, dtype)
     given = [(array(_numbers(part)), array(part.cols), array(part.coefs)) for part in parts]
-    counts = torch.zeros(map.n_rows, dtype=torch.int64)
+    counts = torch.zeros(map.n_rows, dtype=torch.int64, device="cpu")
     for part in given:
         over_rows(_count, part[1].shape[1], *part[:2], counts.numpy())
     offsets = csr.offsets_of(counts)
@@ -48,7 +51,7 @@ def gradient_rows(map: SparseMap, has: Tensor) -> GradientRows:
 
 
 def _numbers(part: Part) -> Tensor:
-    return torch.arange(0) if part.rows is None else part.rows
+    return torch.arange(0, device="cpu") if part.rows is None else part.rows
 
 
 @kernel

@@ -65,7 +65,7 @@ def least_squares(
     cols = unset(width * m, ids).reshape(width, m)
     out = unset(width * d * m, dtype).reshape(width, d, m)
     span = unset(m, torch.float64)
-    hard = torch.zeros(m, dtype=torch.bool)
+    hard = torch.zeros(m, dtype=torch.bool, device="cpu")
     none = neighbours.new_empty(0).long()
     numbers, places = array(none if rows is None else rows), array(positions)
     along = None if frame is None else array(frame)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from meshkit.cells import brief
 from meshkit.errors import MeshError
+from meshkit.memo import lasting
 from meshkit.mesh import Mesh
 from meshkit.operators.differential.boundary_values import (
     BoundaryValues,
@@ -101,6 +102,7 @@ SECOND: Final[dict[str, Method]] = {
 """Methods of Laplacians; the order is that of the solution of a Poisson problem."""
 
 
+@lasting
 def prepared(
     what: str,
     mesh: Mesh,

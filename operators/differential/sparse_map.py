@@ -132,9 +132,9 @@ class SparseMap:
             others = torch.where(real[..., None], coefs, 0).sum(0)
             found.append((row[some], base[some], -others[some]))
         if not found:
-            none = torch.zeros(0, dtype=torch.int64)
+            none = torch.zeros(0, dtype=torch.int64, device="cpu")
             width = 1 + max(c for _, c, _, _ in self.form.pattern)
-            return none, none, torch.zeros(0, width, dtype=self.dtype)
+            return none, none, torch.zeros(0, width, dtype=self.dtype, device="cpu")
         rows, cols, values = (torch.cat(x) for x in zip(*found, strict=True))
         return rows, cols, values
 

@@ -14,7 +14,9 @@ def coo_matrix(row: Tensor, col: Tensor, values: Tensor, size: tuple[int, int]) 
     The entries are our own, so nothing is checked (torch warns unless told so).
     """
     ids = torch.stack([row, col])
-    return torch.sparse_coo_tensor(ids, values, size, check_invariants=False).coalesce()
+    return torch.sparse_coo_tensor(
+        ids, values, size, check_invariants=False, device=values.device
+    ).coalesce()
 
 
 def square_matrix(row: Tensor, col: Tensor, values: Tensor, n: int, dtype: torch.dtype) -> Tensor:

@@ -155,6 +155,13 @@ def _compiled(
     return found.reshape(*pressure.shape[1:], 6)
 
 
+def _numbers(given: object) -> Tensor:
+    """An array as it is; numbers in float64, so that none loses digits."""
+    return torch.as_tensor(
+        given, dtype=torch.float64 if isinstance(given, Sequence) else None, device="cpu"
+    )
+
+
 def _centre(about: object, d: int) -> Tensor:
     """The point that moments are about, from a tensor, an array or a sequence of numbers.
 
@@ -162,9 +169,9 @@ def _centre(about: object, d: int) -> Tensor:
         MeshError: it is none of these, or has another number of coordinates.
     """
     try:
-        found = torch.as_tensor(about)
+        found = about if isinstance(about, Tensor) else _numbers(about)
     except (TypeError, ValueError, RuntimeError):
-        found = torch.empty(0)
+        found = torch.empty(0, device="cpu")
     if found.shape != (d,) or found.is_complex() or not bool(torch.isfinite(found).all()):
         shown = f"{about!r:.60}" if isinstance(about, Sequence) else brief(about)
         raise MeshError(f"force: expected about [{d}], finite and real, found {shown}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from meshkit.mesh import Mesh
@@ -75,5 +74,5 @@ def average(mesh: Mesh, values: Tensor, *, on: On, region: str | Region | None =
     whole = total(weights)
     found = weighted_total(rows, weights, values)
     size = whole.expand(found.shape).to(found.dtype)
-    usable = torch.as_tensor(whole.detach() != 0).expand(found.shape)
+    usable = (whole.detach() != 0).expand(found.shape)
     return over(found, size, usable, float("nan")).to(narrow_dtype(values, mesh.points))

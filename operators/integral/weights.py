@@ -102,8 +102,10 @@ def _need_rows(rows: Tensor, n: int, on: On) -> None:
 
 def _chances(given: float | Tensor, n: int) -> Tensor:
     """The chances, one or n."""
-    if isinstance(given, Real) or (isinstance(given, Tensor) and given.shape in ((), (n,))):
-        return torch.as_tensor(given)
+    if isinstance(given, Real):
+        return torch.tensor(float(given), dtype=torch.float64, device="cpu")
+    if isinstance(given, Tensor) and given.shape in ((), (n,)):
+        return given
     raise MeshError(
         f"integration_weights: expected a chance, or a tensor [{n}] of them, found {shown(given)}"
     )

@@ -125,7 +125,7 @@ def _straight(row: CellType, local: tuple[int, ...], x: Tensor) -> Moments:
 
 
 def _of_polygons(table: Tensor, points: Tensor, centroids: bool) -> Moments:
-    ends = torch.arange(len(table) + 1) * table.shape[1]
+    ends = torch.arange(len(table) + 1, device="cpu") * table.shape[1]
     wanted = ("areas", "centroids") if centroids else ("areas",)
     found = ring_geometry(points, ends, table.reshape(-1), *wanted)
     return found["areas"], found.get("centroids", points[:0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -11,6 +10,7 @@ from torch import Tensor
 from meshkit.cells import Block
 from meshkit.celltypes import CellType
 from meshkit.errors import MeshError
+from meshkit.memo import constant
 from meshkit.operators.measure.coordinates import cross, dot, extent, length, matters, over
 from meshkit.operators.measure.elements import element, has_element
 from meshkit.operators.measure.quadrature import rule
@@ -122,7 +122,7 @@ def _density(made: Element, dim: int, x: Tensor) -> tuple[Tensor, Tensor]:
     return density * weights, turned
 
 
-@cache
+@constant
 def _tables(made: Element, dim: int) -> tuple[Tensor, Tensor, Tensor]:
     """At the Gauss points: shape functions [k, q], weights [q], derivatives [k, dim * q].
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import torch
 from torch import Tensor
 
+from meshkit.memo import constant
 from meshkit.operators.measure.shape_functions import SIMPLEX_AXES
 
 
-@cache
+@constant
 def line_rule(n: int) -> tuple[Tensor, Tensor]:
     """The Gauss-Legendre points and weights [n] on [0, 1]: exact up to degree 2 n - 1."""
     x, w = np.polynomial.legendre.leggauss(n)

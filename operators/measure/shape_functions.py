@@ -49,7 +49,7 @@ class Element:
 
     def functions(self, at: Tensor) -> tuple[Tensor, Tensor]:
         """Shape functions [q, k] and their derivatives [q, k, dim] at float64 points [q, dim]."""
-        nodes, _ = self._spanning(torch.tensor(self.nodes, dtype=torch.float64))
+        nodes, _ = self._spanning(torch.tensor(self.nodes, dtype=torch.float64, device="cpu"))
         values, slopes = self._spanning(at)
         inverse = torch.linalg.inv(nodes)
         return values @ inverse, torch.einsum("qmd,mk->qkd", slopes, inverse)
@@ -62,9 +62,12 @@ class Element:
         """
         top = max(max(p) for p in self.powers)
         value, slope = _legendre(at, top)
-        axes, powers = torch.arange(at.shape[1]), torch.tensor(self.powers)
+        axes, powers = (
+            torch.arange(at.shape[1], device=at.device),
+            torch.tensor(self.powers, device=at.device),
+        )
         factor, steep = value[:, axes, powers], slope[:, axes, powers]  # [q, m, dim]
-        derived = torch.eye(at.shape[1], dtype=torch.bool)
+        derived = torch.eye(at.shape[1], dtype=torch.bool, device=at.device)
         columns = [factor.prod(-1)]
         slopes = [torch.where(derived, steep[:, :, None], factor[:, :, None]).prod(-1)]
         for factors, n in self.bubbles:
@@ -78,9 +81,11 @@ class Element:
     ) -> tuple[Tensor, Tensor]:
         k, dim = SIMPLEX_AXES[self.shape], at.shape[1]
         barycentric = torch.cat([1 - at[:, :k].sum(1, keepdim=True), at[:, :k]], 1)
-        toward = torch.zeros(k + 1, dim, dtype=at.dtype)  # derivatives of the coordinates
+        toward = torch.zeros(
+            k + 1, dim, dtype=at.dtype, device=at.device
+        )  # derivatives of the coordinates
         toward[0, :k] = -1
-        toward[torch.arange(1, k + 1), torch.arange(k)] = 1
+        toward[torch.arange(1, k + 1, device=at.device), torch.arange(k, device=at.device)] = 1
         bubble = reduce(mul, [barycentric[:, f] for f in factors])
         derivative = torch.zeros_like(at)
         for f in factors:

@@ -60,7 +60,7 @@ def point_shares(cells: Cells, points: Tensor, rule: Rule) -> Tensor:
 
 def _compiled(cells: Cells, points: Tensor, rule: Rule) -> Tensor:
     linear = rule == "linear"
-    out = torch.zeros(len(points), dtype=torch.float64)
+    out = torch.zeros(len(points), dtype=torch.float64, device="cpu")
     curved = {}
     for block in cells.blocks:
         row = known_type(block.type, int(block.ids[0]))

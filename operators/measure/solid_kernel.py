@@ -44,13 +44,13 @@ def solid_moments(
         eps = torch.finfo(points.dtype).eps
         over_rows(_of_quads, m, at, ids, quads, eps, volume, middle)
     else:
-        ends = torch.tensor([0, *itertools.accumulate(map(len, rings))])
-        steps = torch.arange(m)[:, None]
+        ends = torch.tensor([0, *itertools.accumulate(map(len, rings))], device="cpu")
+        steps = torch.arange(m, device="cpu")[:, None]
         return _of_rings(
             points,
-            (torch.arange(m + 1) * k, table.reshape(-1)),
+            (torch.arange(m + 1, device="cpu") * k, table.reshape(-1)),
             (
-                torch.arange(m + 1) * len(rings),
+                torch.arange(m + 1, device="cpu") * len(rings),
                 torch.cat([(steps * ends[-1] + ends[:-1]).reshape(-1), ends[-1:] * m]),
                 table[:, list(itertools.chain(*rings))].reshape(-1),
             ),

@@ -38,7 +38,7 @@ def surface_normals(mesh: Mesh, points: Tensor, otherwise: float) -> Tensor:
             if plain(points):
                 whole = local == tuple(range(size))
                 table = block.connectivity if whole else block.connectivity[:, list(local)]
-                ends = torch.arange(len(table) + 1) * table.shape[1]
+                ends = torch.arange(len(table) + 1, device="cpu") * table.shape[1]
                 normals = ring_normals(points, ends, table.reshape(-1), otherwise)
                 parts.append((block.ids, normals))
                 continue

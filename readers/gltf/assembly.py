@@ -110,7 +110,7 @@ def _all_regions(scene: Scene) -> Iterator[Region]:
             Region(
                 name,
                 "cell",
-                torch.arange(*of_node[name]),
+                torch.arange(*of_node[name], device="cpu"),
                 kind="node",
                 attributes=attributes,
                 source_id=node.index,

@@ -85,7 +85,7 @@ def _regions(found: Iterable[Region], note: Note) -> list[Region]:
             left.pop(row["name"], None)
         ids = row["ids"]
         if ids is None:
-            none = torch.zeros(0, dtype=torch.int32)
+            none = torch.zeros(0, dtype=torch.int32, device="cpu")
             # Each part ascends, and an element is in one entity only.
             ids = parts[0].ids if len(parts) == 1 else torch.cat([none, *(p.ids for p in parts)])
             ids = ids if len(parts) == 1 else torch.sort(ids).values

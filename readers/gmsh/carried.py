@@ -53,10 +53,12 @@ def carried(mesh: Mesh, others: Sequence[str], ledger: Ledger) -> Carried:
     for entity in ("point", "edge", "side"):
         some = [r for r in mesh.regions if r.entity == entity]
         rows = [
-            torch.full((len(r),), -1) if entity == "edge" and r.name in others else row
+            torch.full((len(r),), -1, device="cpu")
+            if entity == "edge" and r.name in others
+            else row
             for r, row in zip(some, _rows(mesh, entity, some, ledger), strict=True)
         ]
-        used = torch.unique(torch.cat([*rows, torch.zeros(0, dtype=torch.int64)]))
+        used = torch.unique(torch.cat([*rows, torch.zeros(0, dtype=torch.int64, device="cpu")]))
         used = used[used >= 0]
         cells.append(_elements(mesh, entity, used))
         dim = _DIMS.get(entity, max(mesh.dim - 1, 0))
@@ -95,7 +97,7 @@ def _sides_of(mesh: Mesh, ids: Tensor) -> Tensor:
     try:
         table = sides(mesh.cells)
     except MeshError:  # cells that are unsound have no sides
-        return torch.full((len(ids),), -1)
+        return torch.full((len(ids),), -1, device="cpu")
     found = table.find(ids.to(mesh.device)).cpu()
     sizes = csr.lengths_of(table.offsets).cpu()
     if not len(sizes):
@@ -113,7 +115,9 @@ def _elements(mesh: Mesh, entity: str, used: Tensor) -> Cells:
         return Cells.of("line", torch.stack([used // n, used % n], 1).to(dtype))
     table = sides(mesh.cells)
     offsets, places = csr.take_rows(table.offsets.cpu(), used)
-    types = torch.tensor([0, *(cell_type(name).number for name in _RINGS[1:])], dtype=torch.uint8)
+    types = torch.tensor(
+        [0, *(cell_type(name).number for name in _RINGS[1:])], dtype=torch.uint8, device="cpu"
+    )
     flat = table.connectivity.cpu()[places]
     return Cells(types[csr.lengths_of(offsets).long()], offsets.to(dtype), flat.to(dtype))
 

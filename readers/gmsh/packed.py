@@ -59,7 +59,7 @@ def unpacked(row: Mapping[str, Any]) -> Tensor:
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(raw):
         raise MeshError(f"the note of meshkit has {len(raw)} bytes for {dtype} of shape {shape}")
     if not raw:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype, device="cpu")
     return torch.frombuffer(raw, dtype=torch.uint8).view(dtype).reshape(shape)
 
 

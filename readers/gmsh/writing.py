@@ -149,7 +149,7 @@ def _held(mesh: Mesh, ledger: Ledger) -> Mesh:
     lose_faces(mesh, ledger, "MSH has no faces beside elements")
     lose_fields(mesh, ledger, "MSH has no data of faces", ["face_data"])
     mesh = mesh.replace(faces=None, face_data={})
-    held = torch.zeros(mesh.n_cells, dtype=torch.bool)
+    held = torch.zeros(mesh.n_cells, dtype=torch.bool, device="cpu")
     for ids, kind in _kinds(mesh.cells):
         held[ids] = kind is not None
     if bool(held.all()):

@@ -110,7 +110,13 @@ def regions_of_masks(
     masks = {name: x for name, x in fields.items() if is_mask(name, x)}
     rest = {name: x for name, x in fields.items() if name not in masks}
     regions = (
-        Region(name.removeprefix(REGION), entity, torch.nonzero(torch.as_tensor(mask)).squeeze(1))
+        Region(
+            name.removeprefix(REGION),
+            entity,
+            torch.nonzero(torch.from_numpy(mask) if isinstance(mask, np.ndarray) else mask).squeeze(
+                1
+            ),
+        )
         for name, mask in masks.items()
     )
     return rest, regions

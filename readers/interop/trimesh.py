@@ -163,7 +163,7 @@ def _assembled(
     for i, ((name, parent), part) in enumerate(zip(nodes, parts, strict=False)):
         on_cells = len(part.triangles) > 0
         first, last = (ends[i : i + 2] if on_cells else starts[i : i + 2]).tolist()
-        ids = torch.arange(first, last)
+        ids = torch.arange(first, last, device="cpu")
         regions.append(
             Region(name, "cell" if on_cells else "point", ids, kind="node", parent=parent)
         )

@@ -205,7 +205,7 @@ def _regions(
     if named:
         for part in parts:
             name = part.region or DEFAULT_REGION
-            ids = torch.arange(part.raw.n_cells, dtype=torch.int32) + at["cell"]
+            ids = torch.arange(part.raw.n_cells, dtype=torch.int32, device="cpu") + at["cell"]
             out.append(Region(name, "cell", ids, kind="region", attributes=part.settings))
             taken.add((name, "cell"))
             at["cell"] += part.raw.n_cells

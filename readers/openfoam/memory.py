@@ -18,6 +18,6 @@ def room(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """
     kind = np.dtype(dtype)
     sizes = shape if isinstance(shape, tuple) else (shape,)
-    raw = torch.empty(math.prod(sizes) * kind.itemsize, dtype=torch.uint8).numpy()
+    raw = torch.empty(math.prod(sizes) * kind.itemsize, dtype=torch.uint8, device="cpu").numpy()
     out: NDArray[Any] = raw.view(kind).reshape(sizes)
     return out

@@ -210,6 +210,6 @@ def _field(said: Mapping[str, Any], source: Mapping[str, Column], rows: int) -> 
     shape = [rows, *said["shape"]]
     columns = [np.asarray(source[name]) for name in said["names"]] if rows else []
     if not columns:
-        return torch.zeros(shape, dtype=dtype)
+        return torch.zeros(shape, dtype=dtype, device="cpu")
     x = torch.from_numpy(np.stack(columns, 1))
     return x.to(dtype).reshape(shape)

@@ -105,7 +105,7 @@ def _name(dtype: torch.dtype) -> str:
 def _held(mesh: Mesh, ledger: Ledger) -> tuple[Tensor | None, Cells]:
     """Which cells PLY can hold (None: all), and these."""
     cells = mesh.cells.apply(lambda x: x.cpu())
-    can = torch.isin(cells.types, torch.tensor(_HELD, dtype=torch.uint8))
+    can = torch.isin(cells.types, torch.tensor(_HELD, dtype=torch.uint8, device="cpu"))
     held = None if bool(can.all()) else torch.nonzero(can)[:, 0]
     if held is not None:
         for name, count in cells.take(torch.nonzero(~can)[:, 0]).counts.items():

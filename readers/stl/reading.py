@@ -121,4 +121,4 @@ def _regions(soup: Soup, ledger: Ledger) -> Iterator[Region]:
             ledger.converted("region", unique, end - first, why)
         seen.add(name)
         ledger.kept("region", unique, end - first)
-        yield Region(unique, "cell", torch.arange(first, end), kind="solid")
+        yield Region(unique, "cell", torch.arange(first, end, device="cpu"), kind="solid")

@@ -109,7 +109,7 @@ def mesh_of_blocks(
         ledger.kept("region", name, len(ids), "a block")
         parent = None if found.parent is None else renamed.get(found.parent)
         dtype = mesh.cells.connectivity.dtype
-        tensor = torch.arange(ids.start, ids.stop, dtype=dtype)
+        tensor = torch.arange(ids.start, ids.stop, dtype=dtype, device="cpu")
         regions.append(Region(name, entity, tensor, kind="block", parent=parent))
     return mesh.replace(regions=Regions(regions))
 

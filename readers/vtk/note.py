@@ -169,7 +169,7 @@ def _same_bits(x: Tensor, y: Tensor) -> bool:
 def _from_numbers(x: Tensor, dtype: torch.dtype) -> Tensor:
     """VTK's numbers as the dtype they were, flat."""
     if x.numel() == 0:
-        return torch.empty(0, dtype=dtype)
+        return torch.empty(0, dtype=dtype, device="cpu")
     if dtype.is_complex:
         real = {torch.complex64: torch.float32, torch.complex128: torch.float64}.get(dtype)
         return torch.view_as_complex(x.reshape(-1, 2).to(real or torch.float16))
@@ -347,13 +347,13 @@ def _got_back(array: VtkArray | None, how: dict[str, Any], rows: int | None) -> 
     dtype = getattr(torch, how["dtype"])
     shape = how["shape"] if rows is None or how["home"] is None else [rows, *how["shape"]]
     if how.get("empty"):
-        return torch.zeros(shape, dtype=dtype)
+        return torch.zeros(shape, dtype=dtype, device="cpu")
     if array is None:
         raise KeyError(f"array {how['name']!r} is missing")
     if isinstance(array.values, list):
         place = {word: i for i, word in enumerate(how["texts"])}
         codes = [place.get(text, -1) for text in array.values]
-        return torch.tensor(codes, dtype=torch.int64).to(dtype).reshape(shape)
+        return torch.tensor(codes, dtype=torch.int64, device="cpu").to(dtype).reshape(shape)
     x = tensor_of(array.values)
     if how.get("bits"):
         return x.reshape(-1).view(dtype).reshape(shape)
