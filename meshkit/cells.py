@@ -11,6 +11,7 @@ from torch import Tensor
 
 from meshkit import csr
 from meshkit.celltypes import CELL_TYPES, POLYHEDRON, cell_type, dims_by_number
+from meshkit.devices import need_device
 from meshkit.errors import MeshError
 from meshkit.memo import Memo
 
@@ -35,8 +36,7 @@ def need_offsets(what: str, offsets: Tensor, values: Tensor) -> None:
     need_ids(what, offsets)
     if len(offsets) == 0:
         raise MeshError(f"{what}: expected n + 1 offsets, found none")
-    if offsets.device != values.device:
-        raise MeshError(f"{what}: on {offsets.device}, what they point into on {values.device}")
+    need_device(what, offsets.device, values.device, "what they point into")
     if offsets.device.type == "cpu":
         first, last = int(offsets[0]), int(offsets[-1])
         if first != 0 or last != len(values):
@@ -132,8 +132,7 @@ class Cells(_Topology):
                 f"cells.offsets: expected {len(types) + 1} for {len(types)} types, "
                 f"found {len(self.offsets)}"
             )
-        if types.device != self.connectivity.device:
-            raise MeshError(f"cells: types on {types.device}, ids on {self.connectivity.device}")
+        need_device("cells.types", types.device, self.connectivity.device, "cells.connectivity")
         if self.degrees is not None and tuple(self.degrees.shape) != (len(types), 3):
             raise MeshError(
                 f"cells.degrees: expected uint8 [{len(types)}, 3], found {brief(self.degrees)}"

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from meshkit import csr
 from meshkit.cells import _Topology, need_ids, need_offsets
+from meshkit.devices import need_device
 from meshkit.errors import MeshError
 from meshkit.memo import Memo
 
@@ -43,10 +44,8 @@ class Faces(_Topology):
             need_ids(f"faces.{name}", cells)
             if len(cells) != len(self):
                 raise MeshError(f"faces.{name}: expected {len(self)} cells, found {len(cells)}")
-            if cells.device != self.connectivity.device:
-                raise MeshError(
-                    f"faces: {name} on {cells.device}, points on {self.connectivity.device}"
-                )
+            where = self.connectivity.device
+            need_device(f"faces.{name}", cells.device, where, "faces.connectivity")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Number
 from typing import Any, Final, cast
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 
+from meshkit.devices import need_device
 from meshkit.errors import MeshError
 
 Fields = Mapping[str, Any] | TensorDictBase
@@ -136,8 +138,7 @@ def freeze(
                 out[name] = copied(value, at)
                 continue
             leaf = _tensor(what, at, value, texts)
-            if leaf.device != device:
-                raise MeshError(f"{what} {'/'.join(at)!r}: on {leaf.device}, points on {device}")
+            need_device(f"{what} {'/'.join(at)!r}", leaf.device, device, "points")
             if rows is not None and (leaf.ndim == 0 or len(leaf) != rows):
                 raise MeshError(
                     f"{what} {'/'.join(at)!r}: expected {rows} rows, found {list(leaf.shape)}"
@@ -202,8 +203,7 @@ def tensor_of(name: str, value: Any) -> Tensor:
     array = _array(value)
     kind = array.dtype.kind
     if kind not in "biufc" or array.dtype.itemsize > (16 if kind == "c" else 8):
-        found = type(value).__name__ if kind == "O" else array.dtype
-        raise MeshError(f"{name}: expected a tensor, found {found}")
+        raise MeshError(f"{name}: {_no_numbers(value, array)}")
     if isinstance(array, np.ma.MaskedArray):
         if np.ma.is_masked(array) and kind not in "fc":
             raise MeshError(f"{name}: expected every value, found masked integers")
@@ -212,6 +212,27 @@ def tensor_of(name: str, value: Any) -> Tensor:
     if array.ndim == 0 or not array.flags.writeable or any(step < 0 for step in array.strides):
         array = np.array(array)
     return torch.from_numpy(np.asarray(array))
+
+
+def _no_numbers(value: Any, array: np.ndarray[Any, Any]) -> str:
+    """What a message says of lists or an array that are no table of numbers."""
+    if array.dtype.kind != "O" or not isinstance(value, list | tuple):
+        named = {"O": type(value).__name__, "U": "text", "S": "text"}
+        return f"expected a tensor, found {named.get(array.dtype.kind, array.dtype)}"
+    level, depth = list(value), 0
+    while level and all(isinstance(x, list | tuple) for x in level):
+        other = next((i for i, x in enumerate(level) if len(x) != len(level[0])), None)
+        if other is not None:
+            a, b = len(level[0]), len(level[other])
+            said = f"{a} in row 0 and {b} in row {other}" if depth == 0 else f"{a} and {b}"
+            return f"expected rows of one length, found {said}"
+        level, depth = [x for row in level for x in row], depth + 1
+    rows = [x for x in level if isinstance(x, list | tuple)]
+    single = [x for x in level if not isinstance(x, list | tuple)]
+    if rows:
+        return f"expected rows of one length, found {single[0]!r:.60} beside {rows[0]!r:.60}"
+    odd = [type(x).__name__ for x in single if not isinstance(x, Number | np.generic)]
+    return f"expected numbers, found {odd[0] if odd else 'some of more than 64 bits'}"
 
 
 def encode_texts(texts: Sequence[str]) -> tuple[Tensor, tuple[str, ...]]:

@@ -116,7 +116,13 @@ class MeshInfo:
         if self.time is not None:
             if isinstance(self.time, bool | str) or not isinstance(self.time, SupportsFloat):
                 raise MeshError(f"info.time: expected a number or None, found {self.time!r}")
-            object.__setattr__(self, "time", float(self.time))
+            try:
+                time = float(self.time)
+            except (TypeError, ValueError, RuntimeError):  # a tensor of several, or without values
+                raise MeshError(
+                    f"info.time: expected a number or None, found {self.time!r:.60}"
+                ) from None
+            object.__setattr__(self, "time", time)
         object.__setattr__(self, "fields", dict(self.fields))
         object.__setattr__(self, "attributes", plain("info.attributes", self.attributes))
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from meshkit import csr
 from meshkit.cells import Cells, Polyhedra, brief, need_ids
 from meshkit.celltypes import POLYHEDRON, cell_type
+from meshkit.devices import need_device
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
 from meshkit.fields import Fields, tensor_of
@@ -91,7 +92,9 @@ def _points(points: Any) -> Tensor:
 def _ids(what: str, given: Any, device: torch.device) -> Tensor:
     """Ids of any shape as int32 or int64."""
     ids = tensor_of(what, given)
-    if not isinstance(given, Tensor):
+    if isinstance(given, Tensor):
+        need_device(what, given.device, device, "points")
+    else:
         ids = ids.to(device)
         if ids.numel() == 0:
             ids = ids.long()
@@ -126,7 +129,7 @@ def _whole(what: str, number: Any) -> int:
     """An integer, and nothing that would have to be rounded to one."""
     try:
         return operator.index(number)
-    except TypeError:
+    except (TypeError, RuntimeError):  # a tensor without values is no integer either
         raise MeshError(f"{what}: expected integers, found {number!r}") from None
 
 

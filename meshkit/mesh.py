@@ -14,6 +14,7 @@ from tensordict import TensorDictBase
 from torch import Tensor
 
 from meshkit.cells import Cells, brief
+from meshkit.devices import need_device
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
 from meshkit.fields import Fields, are_codes, freeze, leaves, mapped
@@ -77,8 +78,8 @@ class Mesh:
             parts.append(("faces", self.faces.owner.device))
         parts += [(f"region {r.name!r}", r.ids.device) for r in self.regions]
         for what, at in parts:
-            if at != device:
-                raise MeshError(f"{what}: on {at}, points on {device}")
+            need_device(what, at, device, "points")
+        self._need_own_faces()
         known: dict[tuple[str, ...], FieldInfo] = {}
         for what, rows in zip(DATA, self._rows(), strict=True):
             given = getattr(self, what)
@@ -97,10 +98,20 @@ class Mesh:
                 known[key] = replace(self.info.field(*key), vocabulary=vocabulary)
         if known:
             object.__setattr__(self, "info", self.info.with_fields(known))
-        if self.faces is None and len(list(self.face_data.keys())):
-            raise MeshError("face_data: expected a mesh with faces, found none")
-        if self.faces is None and any(r.entity == "face" for r in self.regions):
-            raise MeshError("a region of faces: expected a mesh with faces, found none")
+
+    def _need_own_faces(self) -> None:
+        """Refuse what stands on faces where the mesh has none of its own."""
+        if self.faces is not None:
+            return
+        named = [f"region {r.name!r} of faces" for r in self.regions if r.entity == "face"]
+        fields = self.face_data
+        if isinstance(fields, Mapping | TensorDictBase) and len(list(fields.keys())):
+            named.append("face_data")
+        if named:
+            raise MeshError(
+                f"{named[0]}: expected a mesh with faces, found none; give it some first, "
+                "mesh.replace(faces=operators.faces(mesh))"
+            )
 
     def _rows(self) -> tuple[int | None, ...]:
         faces = 0 if self.faces is None else len(self.faces)

@@ -12,6 +12,7 @@ from tensordict import TensorDictBase
 from torch import Tensor
 
 from meshkit.cells import brief
+from meshkit.devices import need_device
 from meshkit.errors import MeshError
 from meshkit.fields import Fields, freeze, mapped, tensor_of
 from meshkit.jsonable import plain
@@ -31,8 +32,9 @@ class Region:
     Args:
         name: any text; a mesh may have one region of a name for each entity.
         entity: what the ids are.
-        ids: int32 or int64, or a list.
-        flip: bool [n], for faces and sides whose normal the region turns round.
+        ids: int32 or int64; a tensor, an array, a range or a list.
+        flip: bool [n], as the ids are given, for faces and sides whose normal the region turns
+            round.
         kind: what the source calls it ("wall", "inlet", "cellZone", ...).
         data: fields with one row per id (patch values, distribution factors).
         attributes: settings and the like, as JSON can say them.
@@ -58,7 +60,7 @@ class Region:
         name: str,
         entity: Entity,
         ids: Tensor | Sequence[Any],
-        flip: Tensor | None = None,
+        flip: Tensor | Sequence[bool] | None = None,
         kind: str | None = None,
         data: Fields | None = None,
         attributes: Mapping[str, Any] | None = None,
@@ -79,16 +81,12 @@ class Region:
         ):
             raise MeshError(f"region {name!r}: expected source_id as int, found {source_id!r:.60}")
         held = _ids(name, entity, ids)
-        n = len(held)
-        if flip is not None and not isinstance(flip, Tensor):
-            raise MeshError(f"region {name!r}: expected flip bool [{n}], found {flip!r:.60}")
-        if flip is not None and (flip.dtype != torch.bool or flip.shape != (n,)):
-            raise MeshError(f"region {name!r}: expected flip bool [{n}], found {brief(flip)}")
+        turned = None if flip is None else _flip(name, held, flip)
         parts: dict[str, Any] = {
             "name": name,
             "entity": entity,
             "ids": held,
-            "flip": flip,
+            "flip": turned,
             "kind": kind,
             "data": None if data is None else _data(name, data, held),
             "attributes": plain(f"region {name!r}: attributes", attributes or {}),
@@ -143,6 +141,18 @@ def _ids(name: str, entity: str, given: Tensor | Sequence[Any]) -> Tensor:
             f"region {name!r} of {entity}s: expected int32 or int64 ids {want}, found {brief(ids)}"
         )
     return ids
+
+
+def _flip(name: str, ids: Tensor, given: Tensor | Sequence[bool]) -> Tensor:
+    flip = tensor_of(f"region {name!r}: flip", given)
+    if not isinstance(given, Tensor):
+        flip = (flip.bool() if flip.numel() == 0 else flip).to(ids.device)
+    if flip.dtype != torch.bool or flip.shape != ids.shape[:1]:
+        raise MeshError(
+            f"region {name!r}: expected flip bool {list(ids.shape[:1])}, found {brief(flip)}"
+        )
+    need_device(f"region {name!r}: flip", flip.device, ids.device, "its ids")
+    return flip
 
 
 class Regions:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from meshkit import csr
 from meshkit.cells import Cells, brief
+from meshkit.devices import need_known
 from meshkit.errors import MeshError
 from meshkit.faces import Faces
 from meshkit.fields import Path, mapped, negated, take, taken, tensor_of
@@ -69,6 +70,8 @@ def _wanted(cells: Tensor | Iterable[int], mesh: Mesh) -> Tensor:
     if isinstance(cells, str | bytes | Mapping) or not isinstance(cells, Iterable):
         raise MeshError(f"select: expected a mask or ids [n], found {cells!r}")
     listed = cells if isinstance(cells, Tensor | np.ndarray) else list(cells)
+    if mesh.device.type != "meta":
+        need_known("select", listed)
     given = tensor_of("select", listed).to(mesh.device)
     if given.numel() == 0 and given.dtype != torch.bool:
         return torch.zeros(0, dtype=torch.int64, device=mesh.device)

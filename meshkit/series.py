@@ -10,6 +10,7 @@ from weakref import ref
 import torch
 
 from meshkit.cells import Cells
+from meshkit.devices import need_known
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 
@@ -29,6 +30,7 @@ class MeshSeries:
     """
 
     def __init__(self, times: Sequence[float], load: Callable[[int], Mesh]) -> None:
+        need_known("series: times", times)
         self.times: tuple[float, ...] = tuple(float(t) for t in times)
         if not all(math.isfinite(t) for t in self.times):
             raise MeshError("series: expected finite times")

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from meshkit.cells import brief
+from meshkit.devices import need_device
 from meshkit.errors import MeshError
 from meshkit.suggestions import did_you_mean
 
@@ -50,6 +51,5 @@ def need_tensor(what: str, values: object, device: torch.device) -> Tensor:
     if values.layout != torch.strided:
         layout = str(values.layout).removeprefix("torch.")
         raise MeshError(f"{what}: expected a dense tensor, found {layout}; take .to_dense()")
-    if values.device != device:
-        raise MeshError(f"{what}: on {values.device}, the mesh on {device}")
+    need_device(what, values.device, device, "the mesh")
     return values

@@ -32,6 +32,11 @@ _PROGRAM: Final = Path(__file__).with_name("meshio_process.py")
 _OTHER_FILES: Final = {"nastran": re.compile(rb"\s*INCLUDE\b", re.IGNORECASE)}
 """By meshio's name of a format, how a line begins that takes in a file which it does not read."""
 
+_TAIL: Final = re.compile(r"(?<=\S)\s+Error: Couldn't read file .+ as \w+$")
+"""What meshio adds to each reason: what the message says anyway."""
+
+_INSTEAD: Final = "where it is sound, save it in a format that `meshkit formats` lists"
+
 _DAY: Final = 24 * 3600
 _MEBIBYTE: Final = 1 << 20
 
@@ -137,9 +142,13 @@ def _in_own_process(path: Path, names: list[str]) -> tuple[meshio.Mesh, str]:
     if missing:
         raise MissingPackage(f"{path}: meshio", missing.group(1))
     reason = one_line(reason.replace("meshio._exceptions.", ""))
-    plain = f"cut, damaged, or no {' or '.join(names)} file as meshio knows them: " if died else ""
-    problem = f"{plain}meshio cannot read it ({reason[:300]})"
-    raise ReadError(path, problem, expected="a sound file")
+    reason = _TAIL.sub("", reason)
+    known = " or ".join(names)
+    if died:
+        problem = f"cut, damaged, or beyond what meshio knows of {known}: meshio cannot read it"
+    else:
+        problem = f"meshio, which knows only a part of {known}, cannot read it"
+    raise ReadError(path, f"{problem} ({reason[:300]})", hint=_INSTEAD)
 
 
 def _unpacked(result: Path) -> meshio.Mesh:
@@ -170,7 +179,7 @@ def _stuck(path: Path, seconds: int) -> ReadError:
     return ReadError(
         path,
         f"meshio did not come to an end within {seconds} s, or took all memory",
-        expected="a sound file",
+        hint=_INSTEAD,
     )
 
 

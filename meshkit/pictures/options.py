@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from meshkit.pictures.errors import PictureError
 from meshkit.suggestions import did_you_mean
@@ -111,7 +111,7 @@ def plane_of(text: str, at: str | Sequence[float] | None = None) -> Plane:
     """
     point = None
     if at is not None:
-        given = _numbers(at, 3) if isinstance(at, str) else [float(x) for x in at]
+        given = _numbers(at, 3) if isinstance(at, str) else floats("clip at", at)
         if given is None or len(given) != 3 or not all(map(math.isfinite, given)):
             raise PictureError(f"clip at {at!r}: expected a point as 'x,y,z'")
         point = (given[0], given[1], given[2])
@@ -174,10 +174,11 @@ def checked_span(span: Sequence[float]) -> tuple[float, float]:
     Raises:
         PictureError: it does not ascend, or is not finite.
     """
+    span = floats("range", span)
     if len(span) != 2 or not -math.inf < span[0] < span[1] < math.inf:
         found = ",".join(f"{x:g}" for x in span)
         raise PictureError(f"range {found}: expected a finite minimum below a finite maximum")
-    return float(span[0]), float(span[1])
+    return span[0], span[1]
 
 
 def background_of(text: str) -> tuple[float, float, float]:
@@ -208,6 +209,18 @@ def colours_of(text: str) -> str:
         meant = did_you_mean(text, colormaps) or "; for example viridis or coolwarm"
         raise PictureError(f"cmap {text!r} is unknown{meant}")
     return text
+
+
+def floats(what: str, given: Sequence[Any]) -> list[float]:
+    """The numbers of a sequence, an array or a tensor.
+
+    Raises:
+        PictureError: it holds none.
+    """
+    try:
+        return [float(x) for x in given]
+    except (TypeError, ValueError, RuntimeError):
+        raise PictureError(f"{what}: expected numbers, found {given!r:.60}") from None
 
 
 def _numbers(text: str, n: int) -> list[float] | None:

@@ -20,6 +20,7 @@ from meshkit.pictures.options import (
     checked_size,
     checked_span,
     colours_of,
+    floats,
     plane_of,
 )
 from meshkit.pictures.picture import Film, Picture, Pixels
@@ -100,8 +101,8 @@ def plot(
         component=None if component is None else str(component),
         regions=regions,
         edges=edges,
-        plane=None if clip is None else plane_of(_text(clip), clip_at),
-        camera=None if camera is None else camera_of(_text(camera)),
+        plane=None if clip is None else plane_of(_text("clip", clip), clip_at),
+        camera=None if camera is None else camera_of(_text("camera", camera)),
         size=None if size is None else checked_size(size),
         colours=FITTING if cmap is None else colours_of(cmap),
         span=None if range is None else checked_span(range),
@@ -212,6 +213,6 @@ def _heads(times: Sequence[float | None]) -> list[str]:
     return ["" if time is None else f"t = {next(said)}" for time in times]
 
 
-def _text(given: str | Sequence[Any]) -> str:
+def _text(what: str, given: str | Sequence[Any]) -> str:
     """What a caller gave as numbers, as the command line has it."""
-    return given if isinstance(given, str) else ",".join(repr(float(x)) for x in given)
+    return given if isinstance(given, str) else ",".join(map(repr, floats(what, given)))

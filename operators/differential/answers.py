@@ -77,7 +77,7 @@ def need_out(
         if followed:
             raise MeshError(
                 f"{what}: derivatives do not go through out, and {followed[0]} requires_grad; "
-                "leave it away, or apply under torch.no_grad()"
+                "leave it out, or apply under torch.no_grad()"
             )
 
 

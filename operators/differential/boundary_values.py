@@ -134,10 +134,8 @@ def _of_rows(what: str, value: object, shape: tuple[int, ...], like: Tensor) -> 
         raise MeshError(f"{what}: expected numbers, found {brief(value)}") from error
     _need_values(what, some, like)
     if some.shape not in ((), shape[1:], shape):
-        raise MeshError(
-            f"{what}: expected values {list(shape)}, or one of {list(shape[1:])}, "
-            f"found {brief(some)}"
-        )
+        one = f"one {list(shape[1:])}" if shape[1:] else "a single value"
+        raise MeshError(f"{what}: expected values {list(shape)}, or {one}, found {brief(some)}")
     return some
 
 

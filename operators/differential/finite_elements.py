@@ -27,6 +27,7 @@ from meshkit.operators.measure.coordinates import (
 )
 
 _SHAPES = ("line", "triangle", "tetra")
+_OTHERWISE = ', or another method than "fem"'
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,13 @@ class Elements:
     good: Tensor  # bool [m]: the measure is more than rounding; else slopes and measure are zero
 
 
-def elements(what: str, mesh: Mesh) -> Elements:
+def elements(what: str, mesh: Mesh, otherwise: str = "") -> Elements:
     """The simplices, high-order ones through their corners.
+
+    Args:
+        what: who asks, for messages.
+        mesh: its cells of dimension mesh.dim are looked at.
+        otherwise: how a message about cells that are none goes on.
 
     Raises:
         MeshError: as `faces`; or some cell of dimension mesh.dim is no simplex.
@@ -56,8 +62,8 @@ def elements(what: str, mesh: Mesh) -> Elements:
         if not is_simplex or len(at) != row.dim + 1:
             raise MeshError(
                 f"{what}: cell {int(block.ids[0])}: expected lines, triangles or tets, found a "
-                f"{row.name} of {block.connectivity.shape[1]} points; take simplices(mesh), or "
-                'another method than "fem"'
+                f"{row.name} of {block.connectivity.shape[1]} points; take simplices(mesh)"
+                f"{otherwise}"
             )
         ids.append(block.ids)
         tables.append(block.connectivity[:, list(at)].long())
@@ -110,7 +116,7 @@ def _slopes(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def fem_map(what: str, mesh: Mesh, form: Form, dtype: torch.dtype) -> tuple[SparseMap, Tensor]:
     """The constant gradient in each simplex from the values at its points."""
-    found = elements(what, mesh)
+    found = elements(what, mesh, _OTHERWISE)
     n, d = mesh.n_cells, mesh.points.shape[1]
     ids = ids_dtype(mesh.n_points, n)
     whole = len(found.cells) == n
@@ -127,7 +133,7 @@ def fem_map(what: str, mesh: Mesh, form: Form, dtype: torch.dtype) -> tuple[Spar
 
 def cotangent_map(what: str, mesh: Mesh, dtype: torch.dtype) -> tuple[SparseMap, Tensor]:
     """Minus the stiffness over the lumped mass: on triangles the cotangent Laplacian."""
-    found = elements(what, mesh)
+    found = elements(what, mesh, _OTHERWISE)
     n = mesh.n_points
     mass = lumped(found, n)
     row, col, values = couplings(found)

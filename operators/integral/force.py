@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from meshkit.cells import brief
+from meshkit.devices import need_known
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
@@ -168,6 +169,7 @@ def _centre(about: object, d: int) -> Tensor:
     Raises:
         MeshError: it is none of these, or has another number of coordinates.
     """
+    need_known("force: about", about)
     try:
         found = about if isinstance(about, Tensor) else _numbers(about)
     except (TypeError, ValueError, RuntimeError):

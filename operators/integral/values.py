@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from meshkit.cells import brief
+from meshkit.devices import need_device
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import faces
@@ -62,8 +63,7 @@ def found_region(mesh: Mesh, region: str | Region) -> Region:
     out = mesh.region(region) if isinstance(region, str) else region
     if not isinstance(out, Region):
         raise MeshError(f"region: expected a name or a Region, found {type(region).__name__}")
-    if out.ids.device != mesh.device:
-        raise MeshError(f"region {out.name!r}: on {out.ids.device}, the mesh on {mesh.device}")
+    need_device(f"region {out.name!r}", out.ids.device, mesh.device, "the mesh")
     need_region_ids(mesh.replace(regions=Regions([out])))
     return out
 

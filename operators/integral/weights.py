@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from meshkit.cells import need_ids
+from meshkit.devices import need_known
 from meshkit.errors import MeshError
 from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.sides import need_point_ids
@@ -86,6 +87,7 @@ def _need_rows(rows: Tensor, n: int, on: On) -> None:
         MeshError: the message says what was found.
     """
     need_ids("integration_weights: rows", rows)
+    need_known("integration_weights: rows", rows)
     wrong = rows[(rows < 0) | (rows >= n)]
     if len(wrong):
         raise MeshError(
@@ -105,6 +107,7 @@ def _chances(given: float | Tensor, n: int) -> Tensor:
     if isinstance(given, Real):
         return torch.tensor(float(given), dtype=torch.float64, device="cpu")
     if isinstance(given, Tensor) and given.shape in ((), (n,)):
+        need_known("integration_weights: chance", given)
         return given
     raise MeshError(
         f"integration_weights: expected a chance, or a tensor [{n}] of them, found {shown(given)}"

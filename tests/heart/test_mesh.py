@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from meshkit import Cells, DomainMesh, FieldInfo, Mesh, MeshError, MeshInfo, Region, make_mesh
+from meshkit import (
+    Cells,
+    DomainMesh,
+    FieldInfo,
+    Mesh,
+    MeshError,
+    MeshInfo,
+    MeshSeries,
+    Region,
+    make_mesh,
+    operators as ops,
+)
 from meshkit.celltypes import cell_type
 from tests.mesh_differences import differences
 from tests.meshes import one_of_each, square_triangles, tetrahedron, two_tetrahedra
@@ -49,7 +60,18 @@ def test_to_another_device_takes_everything() -> None:
         ({"point_data": {"u": torch.zeros(4)}}, "point_data 'u': expected 3 rows, found [4]"),
         ({"cell_data": {"a": {"b": torch.zeros(2)}}}, "cell_data 'a/b': expected 1 rows"),
         ({"point_data": {"u": object()}}, "point_data 'u': expected a tensor, found object"),
-        ({"point_data": {"u": [[1], [2, 3]]}}, "point_data 'u': expected a tensor, found list"),
+        ({"point_data": {"u": [[1], [2, 3]]}}, "expected rows of one length, found 1 in row 0"),
+        ({"points": [[0, 0, 0], [1, 0]]}, "points: expected rows of one length, found 3 in row 0"),
+        ({"points": [[0, 0], 1, [0, 1]]}, "expected rows of one length, found 1 beside [0, 0]"),
+        ({"points": [[0, None]]}, "points: expected numbers, found NoneType"),
+        ({"points": [[2**80, 0]]}, "points: expected numbers, found some of more than 64 bits"),
+        ({"points": "here"}, "points: expected a tensor, found text"),
+        ({"cells": [[[0, 1], [2]]]}, "cells: expected rows of one length, found 2 and 1"),
+        ({"cells": torch.zeros(1, 3, device="meta").long()}, "cells: on meta, points on cpu; "),
+        ({"types": torch.zeros(1, device="meta").long()}, "types: on meta, points on cpu; "),
+        ({"types": [torch.zeros((), device="meta")]}, "types: expected integers, found tensor("),
+        ({"point_data": {"u": torch.zeros(3, device="meta")}}, "there it has no values; make it"),
+        ({"regions": [Region("a", "face", [0])]}, "region 'a' of faces: expected a mesh with f"),
         ({"face_data": {"phi": torch.zeros(0)}}, "expected a mesh with faces"),
         ({"cells": torch.zeros(1, 3)}, "cells: expected integer ids, found float32 [1, 3]"),
         ({"cells": [[0, 1, 2, 0]]}, "cells of 4 points in 2-D could be several; name the type"),
@@ -206,10 +228,58 @@ def test_repr_says_what_is_there() -> None:
 @pytest.mark.parametrize("part", ["kind", "parent", "source_id", "flip"])
 def test_parts_of_a_region_are_what_they_should_be(part: str) -> None:
     for wrong in (object(), b"wall", 1.5, ["a"]):
-        with pytest.raises(MeshError, match=f"region 'a': expected {part} .*, found"):
+        said = "region 'a': flip: expected|" if part == "flip" else ""
+        with pytest.raises(MeshError, match=f"{said}region 'a': expected {part} .*found"):
             Region("a", "cell", [0], **{part: wrong})  # type: ignore[arg-type]
     held = Region("a", "cell", [0], source_id=np.int32(7))  # type: ignore[arg-type]
     assert type(held.source_id) is int
+
+
+def test_flips_are_given_as_ids_are() -> None:
+    for flip in ([True, False], np.array([True, False]), torch.tensor([True, False])):
+        held = Region("a", "side", [[0, 3], [0, 1]], flip=flip).flip  # type: ignore[arg-type]
+        assert held is not None and held.dtype == torch.bool and held.tolist() == [True, False]
+    empty = Region("a", "side", [], flip=[]).flip
+    assert empty is not None and empty.dtype == torch.bool and len(empty) == 0
+    for wrong, found in (
+        ([1, 0], r"int64 \[2\]"),
+        ([True], r"bool \[1\]"),
+        (True, r"bool \[\]"),
+        ([[True, False]], r"bool \[1, 2\]"),
+    ):
+        with pytest.raises(MeshError, match=rf"expected flip bool \[2\], found {found}"):
+            Region("a", "side", [[0, 3], [0, 1]], flip=wrong)  # type: ignore[arg-type]
+    for odd, said in (
+        ("yes", "expected a tensor, found text"),
+        ([[True], []], "expected rows of one length, found 1 in row 0 and 0 in row 1"),
+        (torch.ones(2, dtype=torch.bool, device="meta"), "on meta, its ids on cpu; there it has"),
+    ):
+        with pytest.raises(MeshError, match=f"region 'a': flip: {said}"):
+            Region("a", "side", [[0, 3], [0, 1]], flip=odd)  # type: ignore[arg-type]
+
+
+def test_what_a_mesh_without_faces_cannot_have_says_where_to_get_some() -> None:
+    for parts in (
+        {"regions": [Region("wall", "face", [0])]},
+        {"face_data": {"phi": torch.zeros(4)}},
+    ):
+        said = r"faces, found none; give it some first, mesh.replace\(faces=operators.faces"
+        with pytest.raises(MeshError, match=said):
+            tetrahedron().replace(**parts)
+        faced = tetrahedron().replace(faces=ops.faces(tetrahedron()))
+        assert faced.replace(**parts).faces is faced.faces
+
+
+def test_numbers_without_values_are_refused() -> None:
+    nothing = torch.zeros(2, device="meta")
+    for call in (
+        lambda: MeshInfo(time=nothing[0]),  # type: ignore[arg-type]
+        lambda: MeshSeries(nothing, lambda i: tetrahedron()),  # type: ignore[arg-type]
+        lambda: tetrahedron().select(cells=nothing.long()),
+        lambda: tetrahedron().select(cells=nothing[:1].bool()),
+    ):
+        with pytest.raises(MeshError, match=r"^(info.time|series|select): .*meta"):
+            call()
 
 
 def test_unknown_region_names_those_there_are() -> None:

@@ -143,6 +143,14 @@ def test_force_has_the_dtype_of_the_widest() -> None:
     assert [x.dtype for x in found] == [torch.float64, torch.float64]
 
 
+def test_moments_about_a_point_without_values_are_refused() -> None:
+    mesh = meshes.tetrahedron()
+    with pytest.raises(
+        MeshError, match=r"^force: about: on meta, where a tensor has no values; ma"
+    ):
+        ops.force(mesh, torch.ones(1), about=torch.zeros(3, device="meta"))
+
+
 def test_moments_about_nowhere_are_refused() -> None:
     mesh = meshes.kuhn_cube(1)
     for about in (torch.tensor([0, torch.nan, 0]), [0.0, 0.0, float("inf")]):

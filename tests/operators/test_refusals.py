@@ -268,8 +268,8 @@ def test_what_are_no_boundary_values_is_refused(wrong: object, said: str) -> Non
     [
         ("x", "expected numbers, found str"),
         (None, "expected numbers, found NoneType"),
-        ([1.0, 2.0], r"expected values \[3, 3\], or one of \[3\], found float32 \[2\]"),
-        (torch.zeros(2, 3), r"expected values \[3, 3\], or one of \[3\], found float32 \[2, 3\]"),
+        ([1.0, 2.0], r"expected values \[3, 3\], or one \[3\], found float32 \[2\]"),
+        (torch.zeros(2, 3), r"expected values \[3, 3\], or one \[3\], found float32 \[2, 3\]"),
         (1j, "expected real values as the field's"),
         (torch.zeros(3, device="meta"), "on meta, the mesh on cpu"),
     ],
@@ -279,6 +279,21 @@ def test_what_are_no_values_of_a_region_is_refused(wrong: object, said: str) -> 
     mesh = meshes.tetrahedron().replace(regions=[Region("wall", "side", sides)])
     found = refused(ops.gradient, mesh, torch.rand(1, 3), on="cells", boundary={"wall": wrong})
     assert re.search(f"gradient: region 'wall': {said}", found)
+
+
+def test_a_value_of_a_region_is_called_a_single_value() -> None:
+    sides = torch.tensor([[0, 0], [0, 1], [0, 2]])
+    mesh = meshes.tetrahedron().replace(regions=[Region("wall", "side", sides)])
+    found = refused(ops.gradient, mesh, torch.rand(1), on="cells", boundary={"wall": [1.0, 2.0]})
+    assert found.endswith("expected values [3], or a single value, found float32 [2]")
+
+
+@pytest.mark.parametrize("name", ["mass_matrix", "stiffness_matrix"])
+def test_only_operators_that_have_methods_advise_another(name: str) -> None:
+    mesh = meshes.cube_hexes()
+    assert refused(getattr(ops, name), mesh).endswith("of 8 points; take simplices(mesh)")
+    found = refused(ops.gradient, mesh, torch.rand(8), on="points", method="fem")
+    assert found.endswith('take simplices(mesh), or another method than "fem"')
 
 
 def test_transposed_operators_take_what_operators_take() -> None:

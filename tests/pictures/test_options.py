@@ -3,18 +3,24 @@
 import math
 
 import pytest
+import torch
 
+from meshkit import plot
 from meshkit.errors import MeshkitError
 from meshkit.pictures.errors import PictureError
 from meshkit.pictures.options import (
     background_of,
     camera_of,
     checked_size,
+    checked_span,
     colours_of,
     plane_of,
     size_of,
     span_of,
 )
+from tests.meshes import cube_surface
+
+CUBE = cube_surface()
 
 
 def test_cameras() -> None:
@@ -54,6 +60,11 @@ def test_sizes_spans_and_colours() -> None:
         (lambda: plane_of("1,inf,0"), "clip '1,inf,0'"),
         (lambda: plane_of("x", "1,2"), "clip at '1,2': expected a point"),
         (lambda: plane_of("x", (1.0, math.nan, 0.0)), "clip at"),
+        (lambda: plane_of("x", ("a", 0, 0)), "clip at: expected numbers, found"),  # type: ignore[arg-type]
+        (lambda: checked_span(torch.zeros(2, device="meta")), "range: expected numbers, found"),  # type: ignore[arg-type]
+        (lambda: checked_span(5), "range: expected numbers, found 5"),  # type: ignore[arg-type]
+        (lambda: plot(CUBE, camera=5), "camera: expected numbers, found 5"),  # type: ignore[arg-type]
+        (lambda: plot(CUBE, clip=torch.zeros(3, device="meta")), "clip: expected numbers, found"),  # type: ignore[arg-type]
         (lambda: size_of("large"), "size 'large': expected width and height"),
         (lambda: size_of("20x20"), "size 20x20: expected from 120x90 to 8192x8192"),
         (lambda: checked_size((99999, 100)), "size 99999x100"),

@@ -103,7 +103,7 @@ def test_garbage_is_one_line(
 def test_the_reason_is_meshios_own(tmp_path: Path) -> None:
     path = tmp_path / "it.msh"
     path.write_text('(0 "a mesh of Fluent")\n(2 3)\n(10 (1 1 5 1 3)(\nno numbers\n))\n')
-    with pytest.raises(ReadError, match=r"meshio cannot read it \(.*"):
+    with pytest.raises(ReadError, match=r"meshio.* cannot read it \(.*"):
         read(path)
 
 
@@ -115,8 +115,24 @@ def test_a_file_cut_short_is_said_in_plain_words(tmp_path: Path) -> None:
     with pytest.raises(ReadError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"{path}: cut, damaged, or no abaqus file as meshio knows them: meshio cannot read it "
-        "(ValueError: could not convert string to float: ''); expected a sound file"
+        f"{path}: cut, damaged, or beyond what meshio knows of abaqus: meshio cannot read it "
+        "(ValueError: could not convert string to float: ''); "
+        "where it is sound, save it in a format that `meshkit formats` lists"
+    )
+
+
+@pytest.mark.parametrize("kind", ["MASS", "CPS6"])
+def test_of_what_meshio_lacks_nobody_looks_for_damage(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "it.inp"
+    ids = range(1, 7)
+    nodes = "".join(f"{i}, {i}, {i % 2}, 0\n" for i in ids)
+    path.write_text(f"*NODE\n{nodes}*ELEMENT, TYPE={kind}\n1, {', '.join(map(str, ids))}\n")
+    with pytest.raises(ReadError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}: meshio, which knows only a part of abaqus, cannot read it "
+        f"(Element type not available: {kind}); "
+        "where it is sound, save it in a format that `meshkit formats` lists"
     )
 
 
@@ -139,15 +155,18 @@ def test_a_loop_without_end_comes_to_an_end(
             "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
             r"meshio crashed on it \(SIGSEGV\)",
         ),
-        ("raise SystemExit(1)", r"inp: meshio cannot read it \(\)"),
+        (
+            "raise SystemExit(1)",
+            r"inp: meshio, which knows only a part of abaqus, cannot read it \(\)",
+        ),
         (
             "print('Error: no luck'); raise SystemExit(1)",
-            r"inp: meshio cannot read it \(Error: no luck\)",
+            r"only a part of abaqus, cannot read it \(Error: no luck\)",
         ),
         (
             "class Odd(Exception): pass\nraise Odd('why')",
-            r"inp: cut, damaged, or no abaqus file as meshio knows them: meshio cannot read it "
-            r"\(Odd: why\); expected a sound file$",
+            r"inp: cut, damaged, or beyond what meshio knows of abaqus: meshio cannot read it "
+            r"\(Odd: why\); where it is sound, save it in a format",
         ),
     ],
 )

@@ -173,7 +173,7 @@ def test_derivatives_do_not_go_through_it() -> None:
     x, out = torch.rand(8).double(), torch.zeros(8, 3).double()
     operator = ops.gradient_operator(mesh, on="cells")
     followed = x.clone().requires_grad_()
-    said = "derivatives do not go through out, and values requires_grad; leave it away, or apply"
+    said = "derivatives do not go through out, and values requires_grad; leave it out, or apply"
     assert said in refusal(operator, followed, out=out)
     with torch.no_grad():
         assert torch.equal(operator.apply(followed, out=out), operator.apply(x))
