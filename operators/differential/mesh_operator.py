@@ -23,7 +23,13 @@ class MeshOperator:
     """A linear operator between fields of one mesh, made by `gradient_operator` and its kin.
 
     Differentiable in the fields any number of times: the backward pass is the exact transpose.
-    Where the mesh's points needed derivatives when it was made, in the points too.
+    Where the mesh's points needed derivatives when it was made, in the points too; a training loop
+    then makes the operator again at each step, from the points of that step (or keeps the graph by
+    `backward(retain_graph=True)`): torch frees what leads from the points to the coefficients after
+    one backward pass.
+
+    Boundary values are called known where they were given, when the operator was prepared, for
+    some boundary faces; the others are extrapolated as the method says.
 
     Args:
         name: what it is, for messages: "gradient".
@@ -58,7 +64,7 @@ class MeshOperator:
     def __repr__(self) -> str:
         n, known = len(self.determined), ""
         if self.known is not None:
-            known = f", with values on {len(self.known)} of {self.n_boundary} boundary faces"
+            known = f", with values given on {len(self.known)} of {self.n_boundary} boundary faces"
         return (
             f"MeshOperator({self.name}: {self.takes_on} -> {self.gives_on}, "
             f"{n - len(self._lost)} rows of {n} determined{known})"

@@ -38,13 +38,15 @@ def flux(mesh: Mesh, vectors: Tensor, *, on: On, region: str | Region | None = N
 
     On points the field is linear in the fan of each face, so the flux of a linear field is exact
     on any face, warped or not, and its flux out of a cell is its divergence times the volume to
-    round-off. On faces a vector stands for its whole face: exact for constant fields, and for
-    linear ones given at the centroids of plane faces. On cells the boundary has the vector of its
-    owner, a face between two cells both, interpolated along the normal: exact for constant
-    fields, and for linear ones where the line between the centroids meets that of the face.
+    round-off; high-order cells go through their corners, here and in that volume. On faces a
+    vector stands for its whole face: exact for constant fields, and for linear ones given at the
+    centroids of plane faces. On cells the boundary has the vector of its owner, a face between two
+    cells both, interpolated along the normal: exact for constant fields, and for linear ones where
+    the line between the centroids meets that of the face.
 
     Args:
-        mesh: any; without a region one of dimension 1 to 3.
+        mesh: any; without a region one of dimension 1 to 3: vertices have no faces and get 0, and
+            points without cells an empty answer.
         vectors: [n, ..., d], a row for each point, cell or face; all components but the last
             axis are carried along (of a stress the rows are carried).
         on: "points", "cells" or "faces".

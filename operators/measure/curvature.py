@@ -31,7 +31,7 @@ _STRIP: Final = cell_type("triangle_strip").number
 
 @of_mesh
 def angle_defects(mesh: Mesh) -> Tensor:
-    """How much the angles around each point of a surface lack of being flat, in radians.
+    """How far the angles around each point of a surface differ from flat, in radians.
 
     Inside a surface 2 pi less the sum of the corner angles: the integral of the Gauss curvature
     over the surroundings of the point. On the boundary pi less that sum: the turning of the

@@ -38,6 +38,8 @@ triangles, quads, tets, hexahedra, wedges, pyramids (not at the top) |
     | equiangle_skewness | the largest of (a - e) / (180 - e) and (e - a) / e over the corners of \
 the faces, e = 60 on triangles, 90 on quads | 0, 1 | as scaled_jacobian |
 
+    Polygons of 3 or 4 corners count as triangles and quads.
+
     Of a cell and its neighbours (mesh.dim; c a centroid, n the unit normal of a face):
 
     | name | what | best, worst |

@@ -254,7 +254,7 @@ def test_an_operator_takes_values_by_region() -> None:
     regions = [Region("inlet", "side", sides[:3]), Region("wall", "side", sides[3:9])]
     mesh = mesh.replace(regions=regions)
     operator = ops.gradient_operator(mesh, on="cells", boundary=["inlet", "wall"])
-    assert repr(operator).endswith("determined, with values on 9 of 24 boundary faces)")
+    assert repr(operator).endswith("determined, with values given on 9 of 24 boundary faces)")
     assert repr(operator.faces) == "BoundaryFaces(24; regions: inlet, wall)"
     field = ops.cell_centroids(mesh) @ G
     on_wall = torch.arange(6.0, dtype=torch.float64)
