@@ -202,7 +202,8 @@ def sides_by_kernels(cells: Cells) -> Sides | None:
     least, most, n_sides, n_points, first, starts, local = tables
     none = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64)
     held = cells.polyhedra if cells.dim == 3 else None
-    solids, rings, ids = none if held is None else (array(x) for x in held.sources)
+    given = () if held is None else (held.faces, held.offsets, held.connectivity)
+    solids, rings, ids = (array(x) for x in given) if given else none
     solids, rings = solids.astype(np.int64, copy=False), rings.astype(np.int64, copy=False)
     types, offsets, points = array(cells.types), array(cells.offsets), array(cells.connectivity)
     of_cell = unset(len(types) + 1, torch.int64)

@@ -13,6 +13,7 @@ from meshkit.cells import Cells
 from meshkit.derived_polyhedra import DerivedPolyhedra, Parts
 from meshkit.faces import Faces
 from meshkit.mesh import Mesh
+from meshkit.operators.adjacency.sides import sides_by_kernels
 from tests.mesh_differences import differences
 
 TET = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
@@ -104,3 +105,11 @@ def test_what_does_not_make_polyhedra_is_refused() -> None:
 
 def _halves(x: Tensor) -> Parts:
     return x, x, x
+
+
+def test_compiled_topology_sees_them_as_others() -> None:
+    plain, same = given(), derived(given())
+    expected, found = sides_by_kernels(plain.cells), sides_by_kernels(same.cells)
+    assert expected is not None and found is not None
+    for name in ("of_cell", "cell", "offsets", "connectivity"):
+        assert torch.equal(getattr(found, name), getattr(expected, name))
