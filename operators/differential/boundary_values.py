@@ -39,7 +39,7 @@ class BoundaryFaces:
         """[n, ...] with the further axes of the field `like`, NaN where there is no value.
 
         Raises:
-            MeshError: a shape does not fit, or a region is none of the boundary.
+            MeshError: a shape does not fit, or a region does not lie on the boundary.
         """
         shape = tuple(like.shape[1:])
         floating = like.is_floating_point() or like.is_complex()
@@ -69,7 +69,7 @@ class BoundaryFaces:
         """int64 [k], ascending: the boundary faces of a mask [n], or of regions by name.
 
         Raises:
-            MeshError: the mask has another length, or a region is none of the boundary.
+            MeshError: the mask has another length, or a region does not lie on the boundary.
         """
         if isinstance(given, Tensor):
             if given.dtype != torch.bool or given.shape != (self.n,):
@@ -96,11 +96,21 @@ class BoundaryFaces:
 
     def _region(self, what: str, name: str) -> _Named:
         found = self.regions.get(name, ())
-        if len(found) != 1:
-            names = ", ".join(sorted(repr(n) for n in self.regions)) or "none"
-            problem = "has several entities" if found else "is no region of sides, faces or cells"
-            raise MeshError(f"{what}: {name!r} {problem}; regions that lie on faces: {names}")
-        return found[0]
+        if len(found) == 1 and found[0].usable:
+            return found[0]
+        problem = "is no region of sides, faces or cells"
+        if len(found) > 1:
+            problem = "has several entities"
+        elif found:
+            size, away = found[0].size, found[0].away
+            problem = f"is a region of {size} {found[0].entity}s, of which " + (
+                f"{away} lie on no boundary face" if away < size else "none lies on a boundary face"
+            )
+        usable = sorted(repr(n) for n, each in self.regions.items() if any(r.usable for r in each))
+        regions = ", ".join(usable) or "none"
+        raise MeshError(
+            f"{what}: {name!r} {problem}; regions that lie on boundary faces: {regions}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +120,21 @@ class _Named:
     faces: Tensor  # int64 [m]: rows of the boundary
     rows: Tensor  # int64 [m]: the rows of the region that name them
     size: int  # how many rows the region has
+    entity: str
+    away: int  # how many of its rows name no boundary face
+
+    @property
+    def usable(self) -> bool:
+        """Whether it names boundary faces, and nothing else."""
+        return self.away == 0 and self.size > 0
 
 
 def boundary_faces(mesh: Mesh) -> BoundaryFaces:
     """Those of a mesh."""
     regions: dict[str, tuple[_Named, ...]] = {}
     for (name, entity), (faces, rows) in boundary_named(mesh).items():
-        more = _Named(faces, rows, len(mesh.region(name, entity)))
+        size = len(mesh.region(name, entity))
+        more = _Named(faces, rows, size, entity, size - len(torch.unique(rows)))
         regions[name] = (*regions.get(name, ()), more)
     n = len(face_table(mesh).faces.boundary)
     return BoundaryFaces(n, mesh.points.dtype, mesh.device, regions)

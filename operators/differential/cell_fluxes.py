@@ -10,6 +10,7 @@ from torch import Tensor
 
 from meshkit.mesh import Mesh
 from meshkit.operators.differential.bands import bands
+from meshkit.operators.differential.flux_faces import OPEN, ROUNDING
 from meshkit.operators.differential.flux_geometry import FluxGeometry
 from meshkit.operators.differential.sparse_map import ids_dtype
 
@@ -29,7 +30,7 @@ class CellFluxes:
     from_other: Tensor  # float64 [width, m, d]: from the other's centroid to the face's
     warp: Tensor | None  # float64 [width, m, d, d]: out of the cell
     volume: Tensor  # float64 [m]: by the divergence theorem on these very faces, signed
-    solid: Tensor  # bool [m]: the volume is more than rounding
+    solid: Tensor  # bool [m]: the volume is more than rounding, and the cell is closed
 
     @property
     def known(self) -> Tensor:
@@ -77,7 +78,6 @@ def cell_fluxes(
         if warp is not None:
             through = through + warp.diagonal(dim1=-2, dim2=-1).sum(-1)
         volume = through.sum(0) / mesh.dim
-        rounding = 64 * torch.finfo(volume.dtype).eps * through.detach().abs().sum(0)
         yield CellFluxes(
             band.rows,
             own,
@@ -90,8 +90,24 @@ def cell_fluxes(
             torch.where(inner[..., None], middle - centroids[other], 0),
             warp,
             volume,
-            volume.detach().abs() > rounding,
+            is_solid(area, to_face, volume, centroids[own], mesh.dim),
         )
+
+
+def is_solid(area: Tensor, to_face: Tensor, volume: Tensor, centroids: Tensor, dim: int) -> Tensor:
+    """bool [m]: whether cells have a volume, and are closed; the same as `flux_faces.solid`."""
+    area, amount = area.detach(), volume.detach().abs()
+    length = torch.linalg.vector_norm
+    total = length(area, dim=-1).sum(0)
+    size = (to_face.detach() ** 2).sum(-1).amax(0) if len(area) else torch.zeros_like(amount)
+    if dim > 1:
+        size = size + (total if dim == 3 else total**2)
+    size = size.sqrt()
+    rounding = ROUNDING * (total * length(centroids.detach(), dim=-1) + size**dim)
+    solid: Tensor = amount > rounding
+    if dim > 1:
+        solid = solid & (length(area.sum(0), dim=-1) * size <= OPEN * amount + rounding)
+    return solid
 
 
 def values_of_faces(faces: FluxGeometry, known: Tensor | None) -> Tensor:

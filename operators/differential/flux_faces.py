@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from meshkit.operators.kernels import Array, inlined
+
+ROUNDING: Final = 64 * 2.220446049250313e-16
+"""A cell whose volume is at most this times its size to the power dim, or times the area of its
+faces and the distance from the origin, has none: that much are digits of its faces' middles. The
+square of the size is that of the way to the farthest middle of a face, and the area of the faces
+(of a surface cell the square of its length)."""
+OPEN: Final = 1e-3
+"""A cell whose area vectors add up to more than this times volume / size is not closed: beyond the
+rounding, of points too, that a sound cell may have where faces meet in a hanging node, and below
+what a side seen from the wrong side adds up to."""
 
 
 @inlined
@@ -39,6 +49,34 @@ def seen_from(
             seen[9 + a] = warp[face, a] if owns else -warp[face, a]
         through += seen[9] if warp.shape[1] == 1 else seen[9] + seen[13] + seen[17]
     return through
+
+
+@inlined
+def weigh(seen: Array, sums: Array) -> None:
+    """Add what `solid` needs of a face: the area vector, its size, the longest way squared."""
+    far = size = 0.0
+    for x in range(3):
+        sums[x] += seen[x]
+        size += seen[x] ** 2
+        far += seen[3 + x] ** 2
+    sums[3] += np.sqrt(size)
+    sums[4] = max(sums[4], far)
+
+
+@inlined
+def solid(volume: Any, dim: Any, sums: Array, row: Any, centroids: Array) -> bool:
+    """Whether a cell has a volume, and is closed; the same as `cell_fluxes.is_solid`."""
+    away = off = 0.0
+    for x in range(3):
+        away += centroids[row, x] ** 2
+        off += sums[x] ** 2
+    size = sums[4]
+    if dim > 1:
+        size += sums[3] if dim == 3 else sums[3] ** 2
+    size, amount = np.sqrt(size), abs(volume)
+    rounding = ROUNDING * (sums[3] * np.sqrt(away) + size**dim)
+    closed: bool = dim == 1 or np.sqrt(off) * size <= OPEN * amount + rounding
+    return closed and amount > rounding
 
 
 @inlined

@@ -17,7 +17,9 @@ from meshkit.operators.differential.flux_faces import (
     by_distance,
     extrapolated,
     seen_from,
+    solid,
     straight_part,
+    weigh,
 )
 from meshkit.operators.kernels import Array, Kernel, inlined, unaliased
 
@@ -80,7 +82,7 @@ def coefficients(method: int) -> Kernel[Concatenate[int, int, ...], None]:
     ) -> None:
         width, c, bent = cols.shape[0], coefs.shape[1], len(warp) > 0
         found, total = np.empty(most + 1, np.int64), np.empty((most + 1, 3))
-        seen, far, near = np.zeros(18), np.zeros(9), np.zeros(9)
+        seen, far, near, sums = np.zeros(18), np.zeros(9), np.zeros(9), np.zeros(5)
         # Some rows side by side: one by one, each would touch a line of memory for every entry.
         some = max(1, min(ROWS, 65536 // width))
         ids, held = np.empty((width, some), cols.dtype), np.empty((width, c, some), coefs.dtype)
@@ -95,7 +97,8 @@ def coefficients(method: int) -> Kernel[Concatenate[int, int, ...], None]:
                     found[k] = row
                     total[k, 0] = total[k, 1] = total[k, 2] = 0.0
                 near[:] = 0.0
-                volume = through = 0.0
+                sums[:] = 0.0
+                volume = 0.0
                 fine = True
                 for f in range(first, of_cell[row + 1]):
                     face, slot = indices[f], np.uint64(slots[term])
@@ -104,12 +107,11 @@ def coefficients(method: int) -> Kernel[Concatenate[int, int, ...], None]:
                     known, owns = value >= 0, owner[face] == row
                     if other >= 0 and not owns:
                         other = owner[face]
-                    part = seen_from(
+                    volume += seen_from(
                         face, row, other, owns, from_owner, from_neighbour, middles,
                         warp, centroids, seen,
                     )  # fmt: skip
-                    volume += part
-                    through += abs(part)
+                    weigh(seen, sums)
                     found[slot] = n + value if known else (other if other >= 0 else row)
                     if method == DIRECT:
                         fine = fine and has[row] and (other < 0 or has[other])
@@ -142,9 +144,9 @@ def coefficients(method: int) -> Kernel[Concatenate[int, int, ...], None]:
                 elif method == DIRECT:
                     _spread_along(near, ends, inner, gradients, row, slots, at, zero, found, total)
                 volume /= dim
-                solid = abs(volume) > 64 * 2.220446049250313e-16 * through
-                determined[row] = solid and fine
-                over = 1 / volume if solid else 1.0
+                whole = solid(volume, dim, sums, row, centroids)
+                determined[row] = whole and fine
+                over = 1 / volume if whole else 1.0
                 for k in range(count):
                     ids[k, i - done] = found[k + 1]
                     for x in range(c):
