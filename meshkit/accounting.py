@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from meshkit.cells import Cells
 from meshkit.fields import leaves
@@ -10,10 +10,22 @@ from meshkit.mesh import DATA, Mesh
 from meshkit.report import Ledger
 
 
-def keep_cells(cells: Cells, ledger: Ledger) -> None:
-    """Every cell arrives as it was; one line a type."""
+def keep_cells(
+    cells: Cells, ledger: Ledger, changed: Mapping[str, tuple[int, str]] | None = None
+) -> None:
+    """Every cell arrives, in one line a type, and one more for those that arrive changed.
+
+    Args:
+        cells: what arrives.
+        ledger: takes the lines; each cell counts in one of them.
+        changed: by type, how many came in another form and in which.
+    """
     for name, count in cells.counts.items():
-        ledger.kept("cells", name, count)
+        others, reason = (changed or {}).get(name, (0, ""))
+        if count > others:
+            ledger.kept("cells", name, count - others)
+        if others:
+            ledger.converted("cells", name, others, reason)
 
 
 def keep_fields(mesh: Mesh, ledger: Ledger, homes: Iterable[str] = DATA) -> None:

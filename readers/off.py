@@ -89,11 +89,11 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     points, fields = _columns(path, parts.points, layout, ledger)
     ledger.kept("points", "", len(points))
     cells = _cells(path, parts, len(points))
-    keep_cells(cells, ledger)
-    for size, name in ((1, "vertex"), (2, "line")):
-        count = int((parts.sizes == size).sum())
-        if count:
-            ledger.converted("cells", name, count, f"written as faces of {size}")
+    changed = {
+        name: (int((parts.sizes == size).sum()), f"written as faces of {size}")
+        for size, name in ((1, "vertex"), (2, "line"))
+    }
+    keep_cells(cells, ledger, changed)
     for name in fields:
         ledger.kept("field", f"point_data/{name}", len(points))
     return make_mesh(points, cells, point_data=fields, cell_data=_face_colors(parts, ledger))

@@ -44,9 +44,8 @@ def read(path: Path, ledger: Ledger) -> Mesh:
     at = np.concatenate([e.lines for e in drawn])[order]
     corners, cells = joined(drawn, order, len(points))
     ledger.kept("points", "", len(points))
-    keep_cells(cells, ledger)
-    for name, count in odd_faces(drawn[0]).items():
-        ledger.converted("cells", name, count, "written as a face of fewer than three points")
+    reason = "written as a face of fewer than three points"
+    keep_cells(cells, ledger, {k: (n, reason) for k, n in odd_faces(drawn[0]).items()})
     tables = (textures, normals)
     of_points, of_corners = corner_fields(cells, corners, len(points), tables, ledger)
     cell_data, regions, attributes = states_of(lines, at, ledger)

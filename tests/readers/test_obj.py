@@ -62,6 +62,7 @@ def test_cells_of_every_kind_in_their_order(tmp_path: Path) -> None:
     assert mesh.cells.offsets.tolist() == [0, 2, 7, 8, 11, 13, 17, 20, 22]
     assert mesh.cells.connectivity[2:7].tolist() == [0, 1, 2, 3, 4]
     assert [(e.name, e.count) for e in mesh.info.report.converted] == [("line", 1)]
+    assert sum(e.count for e in mesh.info.report if e.what == "cells") == mesh.n_cells
 
 
 def test_objects_groups_materials_and_smoothing(tmp_path: Path) -> None:

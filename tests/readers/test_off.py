@@ -42,6 +42,7 @@ def test_faces_of_any_size(tmp_path: Path) -> None:
     mesh = read_text(tmp_path / "it.off", text)
     assert mesh.cells.types.tolist() == [1, 3, 5, 9, 7]
     assert [(e.name, e.count) for e in mesh.info.report.converted] == [("vertex", 1), ("line", 1)]
+    assert sum(e.count for e in mesh.info.report if e.what == "cells") == mesh.n_cells
 
 
 def test_all_columns_of_a_point(tmp_path: Path) -> None:
