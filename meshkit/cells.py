@@ -13,7 +13,7 @@ from meshkit import csr
 from meshkit.celltypes import CELL_TYPES, POLYHEDRON, cell_type, dims_by_number
 from meshkit.devices import need_device
 from meshkit.errors import MeshError
-from meshkit.memo import Memo
+from meshkit.memo import Keeping, Memo
 
 T = TypeVar("T")
 
@@ -43,18 +43,6 @@ def need_offsets(what: str, offsets: Tensor, values: Tensor) -> None:
             raise MeshError(
                 f"{what}: expected to run from 0 to {len(values)}, found {first} to {last}"
             )
-
-
-class _Topology:
-    """What Cells, Polyhedra and Faces share: a memo that neither pickles nor copies."""
-
-    _memo: Memo
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_memo"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _memo=Memo())
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +92,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells(_Topology):
+class Cells(Keeping):
     """Cells of any VTK types, mixed as the source mixed them.
 
     The points of cell i are connectivity[offsets[i]:offsets[i + 1]], in VTK's order for

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from meshkit.cells import Polyhedra, _Topology
-from meshkit.memo import Memo
+from meshkit.cells import Polyhedra
+from meshkit.memo import Keeping, Memo
 
 Parts = tuple[Tensor, Tensor, Tensor]
 
 
-class DerivedPolyhedra(_Topology, Polyhedra):
+class DerivedPolyhedra(Keeping, Polyhedra):
     """Polyhedra that follow from other tensors, such as a mesh's own faces.
 
     `faces`, `offsets` and `connectivity` are made together when one of them is first asked for,

@@ -10,16 +10,16 @@ import torch
 from torch import Tensor
 
 from meshkit import csr
-from meshkit.cells import _Topology, need_ids, need_offsets
+from meshkit.cells import need_ids, need_offsets
 from meshkit.devices import need_device
 from meshkit.errors import MeshError
-from meshkit.memo import Memo
+from meshkit.memo import Keeping, Memo
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Faces(_Topology):
+class Faces(Keeping):
     """The faces of the cells of the highest dimension; on surfaces edges, on curves end points.
 
     Face i is the ring connectivity[offsets[i]:offsets[i + 1]]. Its area vector points from

@@ -1,4 +1,4 @@
-"""Topology worked out once and kept while the arrays it came from are unchanged."""
+"""What is worked out once and kept while the arrays it came from are unchanged."""
 
 from __future__ import annotations
 
@@ -67,6 +67,18 @@ def lasting(make: Callable[P, T]) -> Callable[P, T]:
             return make(*args, **kwargs)
 
     return made
+
+
+class Keeping:
+    """What keeps a memo, which neither pickles nor copies."""
+
+    _memo: Memo
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_memo"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _memo=Memo())
 
 
 def _version(tensor: Tensor) -> int:

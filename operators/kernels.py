@@ -30,7 +30,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache, cached_property
 from types import FunctionType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeAlias, TypeVar, cast
 
@@ -209,7 +209,7 @@ def array(x: Tensor) -> Array:
     """
     if x.device.type != "cpu":
         raise ValueError(f"kernels run on the CPU, this tensor lies on {x.device}")
-    return cast(Array, x.detach().contiguous().numpy())
+    return cast(Array, x.contiguous().numpy(force=True))
 
 
 def unset(n: int, dtype: torch.dtype) -> Tensor:
@@ -218,7 +218,13 @@ def unset(n: int, dtype: torch.dtype) -> Tensor:
     Its memory is numpy's, which asks for large pages where torch does not: the first write into a
     large one takes half the time.
     """
-    return torch.from_numpy(np.empty(n, array(torch.empty(0, dtype=dtype, device="cpu")).dtype))
+    return torch.from_numpy(np.empty(n, numpy_dtype(dtype)))
+
+
+@cache
+def numpy_dtype(dtype: torch.dtype) -> np.dtype[Any]:
+    """What numpy calls it."""
+    return array(torch.empty(0, dtype=dtype, device="cpu")).dtype
 
 
 def over_rows(

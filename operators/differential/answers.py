@@ -10,6 +10,7 @@ from torch import Tensor
 from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.operators.differential.composition import LinearMap
+from meshkit.operators.differential.sparse_map import has_tangent
 from meshkit.operators.values import need_tensor
 
 
@@ -27,7 +28,7 @@ def computed(
         fill = found.index_fill if found.requires_grad else found.index_fill_
         found = fill(0, lost, torch.nan)
     if direct is None:
-        return placed(found.to(dtype), out)
+        return placed(found if found.dtype == dtype else found.to(dtype), out)
     if not direct.is_inference():
         # Compiled loops wrote there: who needs what was there for its derivatives must learn it.
         torch.autograd.graph.increment_version(direct)
@@ -71,14 +72,20 @@ def need_out(
     for name, other in read.items():
         if _meet(out, other):
             raise MeshError(f"{what}: out lies in the memory of {name}; give it some of its own")
+    every = {**read, "out": out}
     if torch.is_grad_enabled():
-        followed = [name for name, x in {**read, "out": out}.items() if x.requires_grad]
+        followed = [name for name, x in every.items() if x.requires_grad]
         followed += ["coefficients"] if map.requires_grad else []
         if followed:
             raise MeshError(
                 f"{what}: derivatives do not go through out, and {followed[0]} requires_grad; "
                 "leave it out, or apply under torch.no_grad()"
             )
+    if forward := [name for name, x in every.items() if has_tangent(x)]:
+        raise MeshError(
+            f"{what}: derivatives do not go through out, and {forward[0]} has a tangent; "
+            "leave it away"
+        )
 
 
 def _meet(a: Tensor, b: Tensor) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -60,7 +61,7 @@ class BoundaryFaces:
         for name, value in given.items():
             region = self._region(what, name)
             size = (region.size, *shape)
-            some = _of_rows(f"{what}: region {name!r}", value, size, like).to(dtype)
+            some = _of_rows(f"{what}: region {name!r}", value, size, dtype, like).to(dtype)
             some = some[region.rows] if some.ndim == 1 + len(shape) else some
             out = out.index_put((region.faces,), some.expand(len(region.faces), *shape))
         return out
@@ -140,14 +141,42 @@ def boundary_faces(mesh: Mesh) -> BoundaryFaces:
     return BoundaryFaces(n, mesh.points.dtype, mesh.device, regions)
 
 
-def _of_rows(what: str, value: object, shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """One value for all rows, or one for each of them: of this shape.
+def need_known(what: str, faces: BoundaryFaces, known: Tensor, names: list[str]) -> None:
+    """Refuse regions, of the boundary all, that do not name these faces, int64 [k].
+
+    Raises:
+        MeshError: a region names none of them, or one of them is in no region.
+    """
+    for name in names:
+        if not bool(torch.isin(faces.known(what, name), known).any()):
+            raise MeshError(
+                f"{what}: the operator was prepared without values on {name!r}; "
+                "name it when you make it"
+            )
+    named = torch.isin(known, faces.known(what, names))
+    if missing := len(named) - int(named.sum()):
+        raise MeshError(
+            f"{what}: {missing} boundary faces that the operator was prepared for are in "
+            f"none of the regions given, {', '.join(map(repr, names)) or 'none'}"
+        )
+
+
+def _of_rows(
+    what: str, value: object, shape: tuple[int, ...], dtype: torch.dtype, like: Tensor
+) -> Tensor:
+    """One value for all rows, or one for each of them: of this shape, for values of this dtype.
 
     Raises:
         MeshError: it is neither; the message begins with `what`.
     """
     try:
-        some = torch.as_tensor(value, device=None if isinstance(value, Tensor) else like.device)
+        if isinstance(value, Tensor):
+            some = value
+        elif isinstance(value, int | float | complex):
+            wide = None if isinstance(value, complex) and not dtype.is_complex else dtype
+            some = torch.full((), value, dtype=wide, device=like.device)  # waits for no copy
+        else:  # numpy takes numbers as float64
+            some = torch.as_tensor(np.asarray(value), device=like.device)
     except (TypeError, ValueError, RuntimeError) as error:
         raise MeshError(f"{what}: expected numbers, found {brief(value)}") from error
     _need_values(what, some, like)

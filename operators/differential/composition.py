@@ -57,12 +57,15 @@ class LinearMap(Protocol):
         """Sparse [n_rows x units x gives, n_cols x units x takes]."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sum:
     """first + second."""
 
     first: LinearMap
     second: LinearMap
+
+    def __repr__(self) -> str:
+        return f"({self.first} + {self.second})"
 
     @property
     def n_rows(self) -> int:
@@ -112,13 +115,16 @@ class Sum:
         return (self.first.matrix(units) + self.second.matrix(units)).coalesce()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Product:
     """outer after inner, where inner makes of each component of a unit a whole unit of its own."""
 
     outer: LinearMap
     inner: LinearMap
     form: Form
+
+    def __repr__(self) -> str:
+        return f"{self.outer} after {self.inner}"
 
     @property
     def n_rows(self) -> int:

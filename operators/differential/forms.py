@@ -15,6 +15,11 @@ Term = tuple[int, int, int, float]
 Shape = tuple[int, ...]
 
 
+def axes(n: int, last: Shape) -> str:
+    """How messages write the shape of a field of n rows with these last axes."""
+    return f"[{', '.join(map(str, (n, '...', *last)))}]"
+
+
 @dataclass(frozen=True)
 class Form:
     """The terms for one unit of a field: the axes that the operator takes, a scalar for ().

@@ -10,16 +10,22 @@ from torch import Tensor
 
 from meshkit.cells import brief
 from meshkit.errors import MeshError
+from meshkit.memo import Keeping, Memo
 from meshkit.operators.adjacency.neighbours import Adjacency
 from meshkit.operators.differential.answers import computed, need_out, placed
-from meshkit.operators.differential.boundary_values import BoundaryFaces, BoundaryValues
+from meshkit.operators.differential.boundary_values import (
+    BoundaryFaces,
+    BoundaryValues,
+    need_known,
+)
 from meshkit.operators.differential.composition import LinearMap
+from meshkit.operators.differential.forms import axes
 from meshkit.operators.differential.sparse_map import rows_of_pairs
 from meshkit.operators.values import need_tensor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeshOperator:
+class MeshOperator(Keeping):
     """A linear operator between fields of one mesh, made by `gradient_operator` and its kin.
 
     Differentiable in the fields any number of times: the backward pass is the exact transpose.
@@ -56,7 +62,8 @@ class MeshOperator:
     known: Tensor | None
     order: float
 
-    _lost: Tensor = field(init=False, repr=False)  # int64: the rows that are not determined
+    _lost: Tensor = field(init=False)  # int64: the rows that are not determined
+    _memo: Memo = field(default_factory=Memo, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_lost", torch.nonzero(~self.determined).squeeze(1))
@@ -132,18 +139,10 @@ class MeshOperator:
         if not isinstance(given, Mapping):
             return given
         found = self.faces.values(self.name, given, values)
-        for name in given:
-            if not bool(torch.isin(self.faces.known(self.name, name), self.known).any()):
-                raise MeshError(
-                    f"{self.name}: the operator was prepared without values on {name!r}; "
-                    "name it when you make it"
-                )
-        named = torch.isin(self.known, self.faces.known(self.name, list(given)))
-        if missing := len(named) - int(named.sum()):
-            raise MeshError(
-                f"{self.name}: {missing} boundary faces that the operator was prepared for are in "
-                f"none of the regions given, {', '.join(map(repr, given)) or 'none'}"
-            )
+        # Looking at ids waits for the device, and what is found depends on the names alone.
+        faces, known, names = self.faces, self.known, list(given)
+        key = ("named", frozenset(names))
+        self._memo.get(key, (), lambda: need_known(self.name, faces, known, names))
         return found
 
     def _of_complex(self, values: Tensor, boundary: Tensor | None) -> Tensor:
@@ -171,11 +170,11 @@ class MeshOperator:
     def _need(self, values: Tensor) -> None:
         takes = self.map.form.takes
         need_tensor(f"{self.name}: values", values, self.determined.device)
-        fits = values.ndim > len(takes) and len(values) == self.n_in
+        fits = values.ndim > len(takes) and values.shape[0] == self.n_in
         if not fits or values.shape[values.ndim - len(takes) :] != takes:
-            axes = ", ".join(map(str, (self.n_in, "...", *takes)))
             raise MeshError(
-                f"{self.name}: expected values on {self.takes_on} [{axes}], found {brief(values)}"
+                f"{self.name}: expected values on {self.takes_on} {axes(self.n_in, takes)}, "
+                f"found {brief(values)}"
             )
 
     def transpose(self) -> TransposedOperator:
@@ -223,9 +222,9 @@ class TransposedOperator:
         need_tensor(f"{name}: values", values, self.of.determined.device)
         fits = values.ndim > len(gives) and len(values) == map.n_rows
         if not fits or values.shape[values.ndim - len(gives) :] != gives:
-            axes = ", ".join([str(map.n_rows), "...", *(str(size) for size in gives)])
             raise MeshError(
-                f"{name}: expected values on {self.of.gives_on} [{axes}], found {brief(values)}"
+                f"{name}: expected values on {self.of.gives_on} {axes(map.n_rows, gives)}, "
+                f"found {brief(values)}"
             )
         if out is not None:
             lead = values.shape[1 : values.ndim - len(gives)]

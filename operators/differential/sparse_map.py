@@ -9,15 +9,16 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.forward_ad import UnpackedDualTensor, unpack_dual
 
 from meshkit import csr
-from meshkit.memo import Memo
+from meshkit.memo import Keeping, Memo
 from meshkit.operators.adjacency.neighbours import Adjacency
 from meshkit.operators.differential.bands import bands
-from meshkit.operators.differential.forms import Form
-from meshkit.operators.differential.sparse_kernels import sums
+from meshkit.operators.differential.forms import Form, axes
+from meshkit.operators.differential.loops import Loops, loops
 from meshkit.operators.differential.sparse_matrix import coo_matrix
-from meshkit.operators.kernels import array, over_rows, unset
+from meshkit.operators.kernels import numpy_dtype
 
 Against = Literal["nothing", "own row", "given"]
 
@@ -42,8 +43,8 @@ class Part:
         return Part(self.rows, self.cols, self.coefs.to(dtype), self.base)
 
 
-@dataclass(frozen=True, eq=False)
-class SparseMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseMap(Keeping):
     """Fields [n_cols, ..., *takes] to [n_rows, ..., *gives].
 
     Differentiable in the field (the backward pass is the exact transpose, and is itself
@@ -56,29 +57,25 @@ class SparseMap:
     form: Form
     against: Against
     parts: tuple[Part, ...]
-    _memo: Memo = field(default_factory=Memo, init=False, repr=False)
+    _memo: Memo = field(default_factory=Memo, init=False)
+
+    def __repr__(self) -> str:
+        most = max((len(part.cols) for part in self.parts), default=0)
+        return (
+            f"SparseMap({self.dtype}: {axes(self.n_cols, self.form.takes)} -> "
+            f"{axes(self.n_rows, self.form.gives)}, at most {most} entries a row)"
+        )
 
     def apply(self, values: Tensor, out: Tensor | None = None) -> Tensor:
         """[n_cols, ..., *takes] -> [n_rows, ..., *gives], in the dtype of the coefficients; in
         `out` where given, which runs component by component."""
-        lead = values.shape[1 : values.ndim - len(self.form.takes)]
-        units = prod(lead)
-        columns = values.reshape(self.n_cols, units * prod(self.form.takes)).T
-        size = (units * prod(self.form.gives), self.n_rows)
-        into = None if out is None else out.movedim(0, -1).view(size)
-        found = self.on_columns(columns, units, into)
-        return found.reshape(*lead, *self.form.gives, self.n_rows).movedim(-1, 0)
-
-    def on_columns(self, columns: Tensor, units: int, out: Tensor | None = None) -> Tensor:
-        """[units x inputs, n_cols] -> [units x outputs, n_rows], in `out` where given."""
-        followed = self.requires_grad and torch.is_grad_enabled()
-        if columns.device.type != "cpu" or followed:
-            made = self.in_torch(columns, units)
+        if values.device.type != "cpu" or (torch.is_grad_enabled() and self.requires_grad):
+            made = self.in_torch(values)
             return made if out is None else out.copy_(made)
-        if out is not None:
-            return self.in_numba(columns, units, out)
-        fresh: Tensor = _Applied.apply(columns, self, units)  # type: ignore[no-untyped-call]
-        return fresh
+        if out is None and followed(values):
+            fresh: Tensor = _Applied.apply(values, self)  # type: ignore[no-untyped-call]
+            return fresh
+        return self.in_numba(values, out)
 
     def of_dtype(self, dtype: torch.dtype) -> SparseMap:
         """The same map with coefficients of this dtype."""
@@ -164,31 +161,37 @@ class SparseMap:
         size = (self.n_rows * outputs, self.n_cols * inputs)
         return coo_matrix(rows, cols, values, size)
 
-    def in_numba(self, columns: Tensor, units: int, out: Tensor | None = None) -> Tensor:
-        """`on_columns` by compiled loops."""
-        dtype, takes, gives = self.dtype, prod(self.form.takes), prod(self.form.gives)
+    def in_numba(self, values: Tensor, out: Tensor | None = None) -> Tensor:
+        """`apply` by compiled loops, which no derivatives go through."""
+        lead, rows = self._flat(values)
+        units = prod(lead)
+        many = 3 if units % 3 == 0 and not self.form.takes else 1
+        loops = self._memo.get(("loops", many), (), lambda: self._loops(many))
         if out is None:
-            out = unset(units * gives * self.n_rows, dtype)
-        if all(p.rows is not None for p in self.parts):
-            out.zero_()
-        # Three components read their coefficients once.
-        many = 3 if takes == 1 and units % 3 == 0 else 1
-        loops = sums(tuple(self.form.terms(many)))
-        answer = out.reshape(units // many, many * gives, self.n_rows).numpy()
-        field = (*_field(columns.to(dtype), self.parts), many * takes)
-        for part in sorted(self.parts, key=lambda p: p.rows is not None):
-            cols = _unsigned(part.cols)
-            none = cols.reshape(-1)[:0]
-            rows = none if part.rows is None else _unsigned(part.rows.to(part.cols.dtype))
-            at = rows if part.base is None else _unsigned(part.base.to(part.cols.dtype))
-            entries = (cols, array(part.coefs))
-            given: list[Any] = [rows, at, self.against != "nothing", *entries, *field, answer]
-            over_rows(loops, cols.shape[1], *given)
-        return out.reshape(units * gives, self.n_rows)
+            # numpy's memory asks for large pages, and its views are none of torch's, which would
+            # not let answers be changed in place.
+            answer = np.empty((units * prod(self.form.gives), self.n_rows), numpy_dtype(self.dtype))
+            loops.run(rows, answer)
+            shaped = answer.reshape(*lead, *self.form.gives, self.n_rows)
+            return torch.from_numpy(shaped.transpose(-1, *range(shaped.ndim - 1)))
+        size = (units * prod(self.form.gives), self.n_rows)
+        loops.run(rows, out.movedim(0, -1).view(size).numpy())
+        return out
 
-    def in_torch(self, columns: Tensor, units: int) -> Tensor:
-        """The same in torch, for other devices and for derivatives of the coefficients."""
-        columns = columns.to(self.dtype)
+    def _flat(self, values: Tensor) -> tuple[tuple[int, ...], Tensor]:
+        """The axes of units, and the field [n_cols, units x inputs] in the coefficients' dtype."""
+        lead = tuple(values.shape[1 : values.ndim - len(self.form.takes)])
+        rows = values.reshape(self.n_cols, prod(lead) * prod(self.form.takes))
+        return lead, rows if rows.dtype == self.dtype else rows.to(self.dtype)
+
+    def _loops(self, units: int) -> Loops:
+        bands = ((p.rows, p.cols, p.coefs, p.base) for p in self.parts)
+        return loops(self.form, units, self.against != "nothing", bands)
+
+    def in_torch(self, values: Tensor) -> Tensor:
+        """`apply` in torch, for other devices and for derivatives of the coefficients."""
+        lead, rows = self._flat(values)
+        columns, units = rows.T, prod(lead)
         outputs = units * prod(self.form.gives)
         out = columns.new_zeros(outputs, self.n_rows)
         for part in sorted(self.parts, key=lambda p: p.rows is not None):
@@ -202,7 +205,7 @@ class SparseMap:
                 sums[p] = more if before is None else before + more
             made = torch.stack([_or_zero(s, part.cols, columns) for s in sums]) if sums else out
             out = made if part.rows is None else out.index_add(1, part.rows.long(), made)
-        return out
+        return out.reshape(*lead, *self.form.gives, self.n_rows).movedim(-1, 0)
 
     def _differences(self, part: Part, column: Tensor) -> Tensor:
         """[width, m]."""
@@ -216,27 +219,8 @@ class SparseMap:
         return taken - own
 
 
-def _field(columns: Tensor, parts: tuple[Part, ...]) -> tuple[Any, Any, Any]:
-    """Columns flat, the distance between two rows and between two columns, as unsigned as ids are.
-
-    A copy only where neither components nor rows lie side by side.
-    """
-    n_columns, n = columns.shape
-    wide = bool(parts) and parts[0].cols.dtype == torch.int64
-    unsigned = np.uint64 if wide else np.uint32
-    if columns.T.is_contiguous() and (wide or n * n_columns <= np.iinfo(np.uint32).max):
-        return array(columns.T).reshape(-1), unsigned(n_columns), unsigned(1)
-    return array(columns).reshape(-1), unsigned(1), unsigned(n)
-
-
 def _or_zero(found: Tensor | None, cols: Tensor, like: Tensor) -> Tensor:
     return like.new_zeros(cols.shape[1]) if found is None else found
-
-
-def _unsigned(ids: Tensor) -> Any:
-    """As unsigned integers of the same width, which compiled loops index faster with."""
-    held = array(ids)
-    return held.view(np.uint32 if held.dtype == np.int32 else np.uint64)
 
 
 def of_entries(
@@ -297,22 +281,32 @@ def ids_dtype(*counts: int) -> torch.dtype:
     return torch.int32 if max(counts, default=0) <= torch.iinfo(torch.int32).max else torch.int64
 
 
+def followed(values: Tensor) -> bool:
+    """Whether derivatives go through a tensor here, backward or forward."""
+    return (values.requires_grad and torch.is_grad_enabled()) or has_tangent(values)
+
+
+def has_tangent(values: Tensor) -> bool:
+    """Whether forward derivatives go through a tensor; `torch.no_grad` is not about these."""
+    dual: UnpackedDualTensor = unpack_dual(values)  # type: ignore[no-untyped-call]
+    return dual.tangent is not None
+
+
 class _Applied(torch.autograd.Function):
-    """Compiled loops that torch can differentiate any number of times."""
+    """Compiled loops that torch can differentiate any number of times, backward and forward.
+
+    Without `setup_context`, which costs as much as a thousand cells.
+    """
 
     @staticmethod
-    def forward(columns: Tensor, map: SparseMap, units: int) -> Tensor:
-        return map.in_numba(columns, units)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, SparseMap, int], output: Tensor) -> None:
-        columns, ctx.map, ctx.units = inputs
-        ctx.dtype = columns.dtype
+    def forward(ctx: Any, values: Tensor, map: SparseMap) -> Tensor:
+        ctx.map, ctx.dtype = map, values.dtype
+        return map.in_numba(values)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        transposed = ctx.map.transpose()
-        back: Tensor = _Applied.apply(  # type: ignore[no-untyped-call]
-            grads[0], transposed, ctx.units
-        )
-        return back.to(ctx.dtype), None, None
+        return ctx.map.transpose().apply(grads[0]).to(ctx.dtype), None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return ctx.map.apply(tangents[0])

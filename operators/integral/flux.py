@@ -63,7 +63,7 @@ def flux(mesh: Mesh, vectors: Tensor, *, on: On, region: str | Region | None = N
         MeshError: vectors do not fit, the region is unknown, names what is not there, or has no
             normal.
     """
-    need_values("flux: vectors", mesh, vectors, on, mesh.points.shape[1])
+    need_values("flux", "vectors", mesh, vectors, on, mesh.points.shape[1])
     need_point_ids(mesh)
     dtype = narrow_dtype(vectors, mesh.points)
     if region is not None:

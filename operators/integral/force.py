@@ -85,10 +85,10 @@ def force(
             is unknown or has no normal.
     """
     d = mesh.points.shape[1]
-    need_values("force: pressure", mesh, pressure, on)
+    need_values("force", "pressure", mesh, pressure, on)
     _need_conventions(shear, shear_on, normals)
     if shear is not None:
-        need_values("force: shear", mesh, shear, on, d)
+        need_values("force", "shear", mesh, shear, on, d)
         if shear.shape[:-1] != pressure.shape:
             raise MeshError(
                 f"force: expected shear {[*pressure.shape, d]} as pressure, found "

@@ -54,7 +54,7 @@ def integrate(mesh: Mesh, values: Tensor, *, on: On, region: str | Region | None
         MeshError: values do not fit, the region is unknown, names what is not there, or holds
             nothing that has values of this kind.
     """
-    need_values("integrate: values", mesh, values, on)
+    need_values("integrate", "values", mesh, values, on)
     rows, weights = weight_rows(mesh, on, region)
     return weighted_total(rows, weights, values).to(narrow_dtype(values, mesh.points))
 
@@ -69,7 +69,7 @@ def average(mesh: Mesh, values: Tensor, *, on: On, region: str | Region | None =
         [...] in the wider dtype of values and points; NaN where there is nothing to average
         over. Differentiable in values and points.
     """
-    need_values("average: values", mesh, values, on)
+    need_values("average", "values", mesh, values, on)
     rows, weights = weight_rows(mesh, on, region)
     whole = total(weights)
     found = weighted_total(rows, weights, values)

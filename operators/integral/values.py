@@ -35,23 +35,25 @@ def n_rows(what: str, mesh: Mesh, on: On) -> int:
     return mesh.n_cells if on == "cells" else len(faces(mesh))
 
 
-def need_values(what: str, mesh: Mesh, values: Tensor, on: On, last: int | None = None) -> None:
+def need_values(
+    operator: str, what: str, mesh: Mesh, values: Tensor, on: On, last: int | None = None
+) -> None:
     """Refuse values that do not have a row for each point, cell or face.
 
     Args:
-        what: what the message calls them.
+        operator, what: what the message calls it and them.
         mesh, values, on: as the caller got them.
         last: how long the last axis has to be.
 
     Raises:
         MeshError: rows, the last axis or the device do not fit.
     """
-    n = n_rows(what.partition(":")[0], mesh, on)
-    need_tensor(what, values, mesh.device)
+    n = n_rows(operator, mesh, on)
+    need_tensor(f"{operator}: {what}", values, mesh.device)
     rows = values.ndim >= 1 and len(values) == n
     if not rows or (last is not None and (values.ndim < 2 or values.shape[-1] != last)):
         shape = f"[{n}, ...]" if last is None else f"[{n}, ..., {last}]"
-        raise MeshError(f"{what} on {on}: expected {shape}, found {brief(values)}")
+        raise MeshError(f"{operator}: {what} on {on}: expected {shape}, found {brief(values)}")
 
 
 def found_region(mesh: Mesh, region: str | Region) -> Region:

@@ -268,7 +268,7 @@ def test_what_are_no_boundary_values_is_refused(wrong: object, said: str) -> Non
     [
         ("x", "expected numbers, found str"),
         (None, "expected numbers, found NoneType"),
-        ([1.0, 2.0], r"expected values \[3, 3\], or one \[3\], found float32 \[2\]"),
+        ([1.0, 2.0], r"expected values \[3, 3\], or one \[3\], found float64 \[2\]"),
         (torch.zeros(2, 3), r"expected values \[3, 3\], or one \[3\], found float32 \[2, 3\]"),
         (1j, "expected real values as the field's"),
         (torch.zeros(3, device="meta"), "on meta, the mesh on cpu"),

@@ -176,9 +176,8 @@ def test_torch_and_compiled_loops_agree(name: str, kind: str, dtype: torch.dtype
     torch.testing.assert_close(compiled.apply(x), by_torch.apply(x).detach(), **close)
     inner = compiled.map
     if isinstance(inner, SparseMap):
-        columns = torch.rand(3, inner.n_cols, dtype=dtype)
-        units = 1 if inner.form.takes else 3
-        one, other = inner.in_numba(columns, units), inner.in_torch(columns, units)
+        field = torch.rand(3, inner.n_cols, dtype=dtype).T
+        one, other = inner.in_numba(field), inner.in_torch(field)
         torch.testing.assert_close(one, other, **close)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from meshkit import operators as ops
 from meshkit.celltypes import cell_type
@@ -279,3 +281,59 @@ def test_an_operator_takes_values_by_region() -> None:
         of_inlet.apply(field, given)
     with pytest.raises(MeshError, match=r"expected names of regions, found values"):
         ops.gradient_operator(mesh, on="cells", boundary=given)
+
+
+class Calls(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """What torch is asked to compute."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.names.add(func.overloadpacket.__name__)
+        return func(*args, **kwargs or {})
+
+
+WAITING = {"_local_scalar_dense", "nonzero", "isin", "masked_select", "unique_dim", "_unique2"}
+"""What waits for a device, or looks for ids among ids."""
+
+
+def test_regions_are_looked_at_once() -> None:
+    mesh: Mesh = shaken(meshes.cube_hexes(2))
+    boundary = ops.boundary(mesh)
+    sides = torch.stack([boundary.cell_data["parent_cell"], boundary.cell_data["local_face"]], 1)
+    regions = [Region("inlet", "side", sides[:3]), Region("wall", "side", sides[3:9])]
+    mesh = mesh.replace(regions=regions)
+    operator = ops.gradient_operator(mesh, on="cells", boundary=["inlet", "wall"])
+    field = ops.cell_centroids(mesh) @ G
+    with Calls() as first:
+        once = operator.apply(field, {"inlet": 1.0, "wall": torch.ones(6)})
+    assert first.names & WAITING  # it is found out when asked for first
+    with Calls() as second:
+        again = operator.apply(field, {"wall": 1.0, "inlet": 1.0})
+    assert "cat" in second.names and not second.names & WAITING
+    assert torch.equal(once, again)
+    for _ in range(2):  # what is refused stays refused
+        with pytest.raises(MeshError, match=r"6 boundary faces .* in none of the regions"):
+            operator.apply(field, {"inlet": 1.0})
+        with pytest.raises(MeshError, match=r"region 'wall': expected values \[6\], or one"):
+            operator.apply(field, {"inlet": 1.0, "wall": torch.ones(5)})
+
+
+def test_numbers_at_regions_are_in_double() -> None:
+    mesh: Mesh = meshes.cube_hexes(2)
+    boundary = ops.boundary(mesh)
+    sides = torch.stack([boundary.cell_data["parent_cell"], boundary.cell_data["local_face"]], 1)
+    mesh = mesh.replace(regions=[Region("wall", "side", sides)])
+    operator = ops.gradient_operator(mesh, on="cells", boundary="wall")
+    field = torch.full((8,), 0.1, dtype=torch.float64)
+    given: list[Any] = [0.1, [0.1] * len(sides), np.full(len(sides), 0.1)]
+    for value in given:
+        assert operator.apply(field, {"wall": value}).tolist() == [[0.0, 0.0, 0.0]] * 8
+    with pytest.raises(MeshError, match=r"'wall': expected real values as the field's, found comp"):
+        operator.apply(field, {"wall": 1j})  # type: ignore[dict-item]
+    with pytest.raises(MeshError, match="'wall': expected numbers, found"):
+        operator.apply(field, {"wall": "cold"})  # type: ignore[dict-item]

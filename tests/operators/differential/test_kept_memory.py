@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.autograd.forward_ad import dual_level, make_dual
 
 from meshkit import operators as ops
 from meshkit.errors import MeshError
@@ -184,3 +185,15 @@ def test_derivatives_do_not_go_through_it() -> None:
     for method in ("lsq", "green_gauss"):
         of_points = ops.gradient_operator(mesh.replace(points=points), on="cells", method=method)
         assert "coefficients requires_grad" in refusal(of_points, x, out=out)
+
+
+# torch's forward mode uses what torch itself calls deprecated.
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+def test_tangents_are_not_lost() -> None:
+    operator = ops.gradient_operator(meshes.cube_hexes(2), on="cells")
+    x = torch.rand(8, dtype=torch.float64)
+    out = operator.apply(x)
+    with dual_level():
+        given = make_dual(x, x)  # type: ignore[no-untyped-call]
+        with pytest.raises(MeshError, match=r"gradient: .* values has a tangent; leave it away"):
+            operator.apply(given, out=out)
