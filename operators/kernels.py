@@ -37,6 +37,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeAlias, TypeV
 import numpy as np
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from meshkit.operators import compiler
 from meshkit.operators.kept_code import closure_stamp, globals_of, keep, stamp
@@ -199,6 +200,11 @@ def _fewest_worth() -> int:
     if compiler.numba.cache_info().currsize:
         return WORTH_COMPILING if compiler.numba().config.DISABLE_JIT else 0
     return WORTH_COMPILING if next(_ASKED) < PATIENCE else 0
+
+
+def readable(x: Tensor) -> bool:
+    """Whether kernels can read it: on the CPU, and none of those that torch.func works with."""
+    return x.device.type == "cpu" and not is_functorch_wrapped_tensor(x)
 
 
 def array(x: Tensor) -> Array:

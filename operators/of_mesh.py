@@ -7,6 +7,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
+import torch
+
 from meshkit.errors import MeshError
 from meshkit.mesh import DomainMesh, Mesh
 from meshkit.series import MeshSeries
@@ -36,7 +38,14 @@ def of_mesh(function: F) -> F:
             _need_mesh(function.__name__, args[0] if args else kwargs["mesh"])
         return function(*args, **kwargs)
 
-    return cast(F, checked)
+    return uncompiled(cast(F, checked))
+
+
+def uncompiled(function: F) -> F:
+    """The same function, which torch.compile calls as it stands, between its graphs: much is looked
+    up and kept by the mesh, and numba's loops are compiled already."""
+    made = torch.compiler.disable(function, reason="meshkit has compiled loops of its own")  # type: ignore[no-untyped-call]
+    return cast(F, made)
 
 
 def _need_mesh(what: str, mesh: object) -> None:

@@ -23,6 +23,7 @@ from meshkit.operators.measure.coordinates import cross, dot, in_space, length
 from meshkit.operators.measure.row_sums import summed
 from meshkit.operators.of_mesh import of_mesh
 from meshkit.operators.splitting import Split, parts_on_sides, split
+from meshkit.operators.values import real_parts
 from meshkit.regions import Region, Regions
 from meshkit.report import Ledger
 
@@ -114,7 +115,7 @@ def means(values: Tensor, parts: Split) -> Tensor:
     dtype = values.dtype
     if dtype.is_complex:
         wide = values.to(torch.complex64) if dtype == torch.complex32 else values
-        both = means(torch.view_as_real(wide), parts).to(dtype.to_real())
+        both = means(real_parts(wide), parts).to(dtype.to_real())
         return torch.view_as_complex(both.contiguous())  # torch warns of a new complex32
     wide = values.float() if dtype.itemsize < 4 else values
     count = csr.lengths_of(parts.mean_offsets)

@@ -34,7 +34,7 @@ def shown(given: object) -> str:
 
 
 def need_tensor(what: str, values: object, device: torch.device) -> Tensor:
-    """The values, if they are a dense tensor on this device.
+    """The values, if they are a dense tensor on this device, of a dtype that can be computed with.
 
     Args:
         what: what the message calls them.
@@ -52,4 +52,14 @@ def need_tensor(what: str, values: object, device: torch.device) -> Tensor:
         layout = str(values.layout).removeprefix("torch.")
         raise MeshError(f"{what}: expected a dense tensor, found {layout}; take .to_dense()")
     need_device(what, values.device, device, "the mesh")
+    if values.dtype.itemsize == 1 and values.is_floating_point():
+        raise MeshError(
+            f"{what}: expected floats of two bytes or more, found {brief(values)}; take .float()"
+        )
     return values
+
+
+def real_parts(values: Tensor) -> Tensor:
+    """[..., 2]: the real and the imaginary parts of complex values, also of those that torch has
+    yet to conjugate or negate."""
+    return torch.view_as_real(values.resolve_conj().resolve_neg())

@@ -20,7 +20,12 @@ def computed(
     """The map of real values in its own dtype, NaN in the rows `lost`: as `dtype`, in `out` where
     one is given (`need_out` has seen it)."""
     direct = None
-    if out is not None and out.dtype == map.dtype and out.movedim(0, -1).is_contiguous():
+    if (
+        out is not None
+        and out.dtype == map.dtype
+        and out.movedim(0, -1).is_contiguous()
+        and not out.is_neg()
+    ):
         direct = out
     found = map.apply(values, direct)
     if len(lost):
@@ -67,11 +72,14 @@ def need_out(
     if out.shape != shape or out.dtype != dtype:
         expected = f"{str(dtype).removeprefix('torch.')} {list(shape)}"
         raise MeshError(f"{what}: expected out as the answer is, {expected}, found {brief(out)}")
-    if any(step == 0 and size > 1 for step, size in zip(out.stride(), shape, strict=True)):
-        raise MeshError(f"{what}: out is expanded, many of its elements are one in memory")
+    if _folded(out):
+        raise MeshError(
+            f"{what}: elements of out may share memory, strides {list(out.stride())} of "
+            f"{list(shape)}; give each some of its own"
+        )
     for name, other in read.items():
         if _meet(out, other):
-            raise MeshError(f"{what}: out lies in the memory of {name}; give it some of its own")
+            raise MeshError(f"{what}: out may lie in the memory of {name}; give it some of its own")
     every = {**read, "out": out}
     if torch.is_grad_enabled():
         followed = [name for name, x in every.items() if x.requires_grad]
@@ -88,14 +96,44 @@ def need_out(
         )
 
 
+def _folded(x: Tensor) -> bool:
+    """Whether two elements may share memory: False only where each axis steps over all that the
+    axes of smaller steps reach."""
+    reach = 0
+    for step, size in _steps(x):
+        if step <= reach:
+            return x.numel() > 0
+        reach += step * (size - 1)
+    return False
+
+
 def _meet(a: Tensor, b: Tensor) -> bool:
-    """Whether the memory from the first to the last element of each has bytes in common."""
-    (first, end), (low, high) = _span(a), _span(b)
-    return a.device == b.device and max(first, low) < min(end, high)
+    """Whether two tensors may share memory: False only where they lie one after the other, or in
+    turns, as columns of one table do."""
+    if a.device != b.device or not a.numel() or not b.numel():
+        return False
+    size_a, size_b = _extent(a), _extent(b)
+    if a.data_ptr() + size_a <= b.data_ptr() or b.data_ptr() + size_b <= a.data_ptr():
+        return False
+    (turn, last_a), (other_turn, last_b) = _longest(a), _longest(b)
+    if turn != other_turn or not turn:
+        return True
+    # Each lies within one piece of every turn: what it reaches without its longest step.
+    from_a = (b.data_ptr() - a.data_ptr()) % turn
+    return from_a < size_a - last_a or from_a + size_b - last_b > turn
 
 
-def _span(x: Tensor) -> tuple[int, int]:
-    if not x.numel():
-        return 0, 0
-    steps = sum(step * (size - 1) for step, size in zip(x.stride(), x.shape, strict=True))
-    return x.data_ptr(), x.data_ptr() + (steps + 1) * x.element_size()
+def _steps(x: Tensor) -> list[tuple[int, int]]:
+    """Stride and size of each axis with more than one element, by stride."""
+    return sorted((step, size) for step, size in zip(x.stride(), x.shape, strict=True) if size > 1)
+
+
+def _extent(x: Tensor) -> int:
+    """Bytes from the first element to the end of the last."""
+    return (1 + sum(step * (size - 1) for step, size in _steps(x))) * x.element_size()
+
+
+def _longest(x: Tensor) -> tuple[int, int]:
+    """The longest step, and how far all of its kind reach, in bytes."""
+    step, size = max(_steps(x), default=(0, 1))
+    return step * x.element_size(), step * (size - 1) * x.element_size()

@@ -16,6 +16,7 @@ from meshkit.operators.adjacency.vertex_sets import tables
 from meshkit.operators.differential.samples import in_double
 from meshkit.operators.kernels import Array, array, over_rows, unaliased, unset
 from meshkit.operators.measure.assembled import assembled
+from meshkit.operators.measure.coordinates import plain
 from meshkit.operators.measure.face_geometry import (
     area_vectors_of_sides,
     face_vectors_and_centroids,
@@ -46,7 +47,7 @@ class FluxGeometry:
     @property
     def compiled(self) -> bool:
         """Whether compiled loops may follow: on the CPU, where no derivative is asked for."""
-        return self.centroids.device.type == "cpu" and not self.centroids.requires_grad
+        return plain(self.centroids)
 
 
 def flux_geometry(mesh: Mesh, *, bulge_alone: bool = False) -> FluxGeometry:

@@ -20,6 +20,7 @@ from meshkit.operators.differential.least_squares_kernels import solve
 from meshkit.operators.differential.orthogonal_kernels import by_columns
 from meshkit.operators.differential.sparse_map import ids_dtype
 from meshkit.operators.kernels import array, over_rows, unset
+from meshkit.operators.measure.coordinates import plain
 
 _RANK: Final = 1e-10
 """A column whose part across the columns before it is less than this has none."""
@@ -58,8 +59,7 @@ def least_squares(
     compiled loop).
     """
     ids, (width, m, d) = ids_dtype(len(positions)), (band.width, len(band), positions.shape[1])
-    needs = positions.requires_grad or (frame is not None and frame.requires_grad)
-    if needs or positions.device.type != "cpu":
+    if not plain(positions) or (frame is not None and not plain(frame)):
         cols = band.columns(neighbours, rows).to(ids)
         return cols, *in_torch(positions, rows, cols, frame, size, power, dtype)
     cols = unset(width * m, ids).reshape(width, m)

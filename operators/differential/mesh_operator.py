@@ -21,7 +21,8 @@ from meshkit.operators.differential.boundary_values import (
 from meshkit.operators.differential.composition import LinearMap
 from meshkit.operators.differential.forms import axes
 from meshkit.operators.differential.sparse_map import rows_of_pairs
-from meshkit.operators.values import need_tensor
+from meshkit.operators.of_mesh import uncompiled
+from meshkit.operators.values import need_tensor, real_parts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +88,7 @@ class MeshOperator(Keeping):
         """How many boundary faces the mesh has, where some have values; else 0."""
         return 0 if self.faces is None else self.faces.n
 
+    @uncompiled
     def apply(
         self, values: Tensor, boundary: BoundaryValues | None = None, *, out: Tensor | None = None
     ) -> Tensor:
@@ -111,8 +113,8 @@ class MeshOperator(Keeping):
             its memory runs along the rows: component by component.
 
         Raises:
-            MeshError: a shape does not fit; `out` is not as the answer is, lies in the memory of
-                values or boundary, or something needs derivatives through it.
+            MeshError: a shape does not fit; `out` is not as the answer is, may share memory with
+                values or boundary or in itself, or something needs derivatives through it.
         """
         self._need(values)
         rows = None if boundary is None else self._rows(values, boundary)
@@ -146,10 +148,10 @@ class MeshOperator(Keeping):
         return found
 
     def _of_complex(self, values: Tensor, boundary: Tensor | None) -> Tensor:
-        parts = [torch.view_as_real(values)]
+        parts = [real_parts(values)]
         if boundary is not None:
             given = need_tensor(f"{self.name}: boundary values", boundary, values.device)
-            parts.append(torch.view_as_real(given.to(values.dtype)))
+            parts.append(real_parts(given.to(values.dtype)))
         real = [self.apply(*(p[..., i] for p in parts)) for i in (0, 1)]
         return torch.complex(real[0], real[1])
 
@@ -201,6 +203,7 @@ class TransposedOperator:
 
     of: MeshOperator
 
+    @uncompiled
     def apply(self, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """What the answer's rows send back to the field's.
 
@@ -231,7 +234,7 @@ class TransposedOperator:
             shape = (map.n_cols, *lead, *map.form.takes)
             need_out(name, out, shape, _answered(values, map.dtype), {"values": values}, map)
         if values.is_complex():
-            both = torch.view_as_real(values)
+            both = real_parts(values)
             found = torch.complex(self.apply(both[..., 0]), self.apply(both[..., 1]))
             return placed(found, out)
         wide = _computable(values, map.dtype)

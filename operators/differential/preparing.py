@@ -137,10 +137,12 @@ def prepared(
         raise MeshError(f"{what}: {method!r} takes no weights")
     if weights is not None and not (isinstance(weights, Real) and math.isfinite(weights)):
         raise MeshError(f"{what}: expected a finite number for weights, found {shown(weights)}")
-    known_dtype = isinstance(dtype, torch.dtype) and (dtype.is_floating_point or dtype.is_complex)
-    if dtype is not None and not known_dtype:
+    if all(dtype is not known for known in (None, torch.float32, torch.float64)):
         found = dtype if isinstance(dtype, torch.dtype) else brief(dtype)
-        raise MeshError(f"{what}: expected a floating dtype of torch, found {found}")
+        raise MeshError(
+            f"{what}: expected torch.float32 or torch.float64 as the dtype of the coefficients, "
+            f"found {found}; values may be of any other"
+        )
     faces = None if boundary is None else boundary_faces(mesh)
     known = None if boundary is None or faces is None else faces.known(what, boundary)
     made, determined = row.make(
@@ -195,7 +197,7 @@ def applied(
         given = boundary_faces(mesh).values(what, boundary, values)
         mask = ~torch.isnan(given.detach()).flatten(1).any(1) if given.ndim > 1 else ~given.isnan()
     floating = values.is_floating_point() or values.is_complex()
-    dtype = torch.promote_types(mesh.points.dtype, values.dtype) if floating else None
+    both = torch.promote_types(mesh.points.dtype, values.dtype) if floating else None
     operator = prepared(
         what,
         mesh,
@@ -205,6 +207,6 @@ def applied(
         method=method,
         boundary=mask,
         weights=weights,
-        dtype=dtype,
+        dtype=None if both is None else coefficient_dtype(both),
     )
     return operator.apply(values, given)

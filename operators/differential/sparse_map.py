@@ -18,7 +18,7 @@ from meshkit.operators.differential.bands import bands
 from meshkit.operators.differential.forms import Form, axes
 from meshkit.operators.differential.loops import Loops, loops
 from meshkit.operators.differential.sparse_matrix import coo_matrix
-from meshkit.operators.kernels import numpy_dtype
+from meshkit.operators.kernels import numpy_dtype, readable
 
 Against = Literal["nothing", "own row", "given"]
 
@@ -58,6 +58,12 @@ class SparseMap(Keeping):
     against: Against
     parts: tuple[Part, ...]
     _memo: Memo = field(default_factory=Memo, init=False)
+    _followed: bool = field(init=False)  # coefficients have tangents, or are torch.func's
+
+    def __post_init__(self) -> None:
+        coefs = [part.coefs for part in self.parts]
+        some = any(has_tangent(x) or not readable(x) for x in coefs)
+        object.__setattr__(self, "_followed", some)
 
     def __repr__(self) -> str:
         most = max((len(part.cols) for part in self.parts), default=0)
@@ -69,7 +75,8 @@ class SparseMap(Keeping):
     def apply(self, values: Tensor, out: Tensor | None = None) -> Tensor:
         """[n_cols, ..., *takes] -> [n_rows, ..., *gives], in the dtype of the coefficients; in
         `out` where given, which runs component by component."""
-        if values.device.type != "cpu" or (torch.is_grad_enabled() and self.requires_grad):
+        by_torch = self._followed or (torch.is_grad_enabled() and self.requires_grad)
+        if by_torch or not readable(values):
             made = self.in_torch(values)
             return made if out is None else out.copy_(made)
         if out is None and followed(values):

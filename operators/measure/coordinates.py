@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.autograd import forward_ad as fwAD
+
+from meshkit.operators.kernels import readable
 
 _NARROW = (torch.float16, torch.bfloat16)
 
@@ -68,8 +69,8 @@ def plain(points: Tensor) -> bool:
     Followed they are by autograd (backward or forward), by torch.func, and by a compiler.
     """
     followed = points.requires_grad and torch.is_grad_enabled()
-    wrapped = type(points) is not Tensor or is_functorch_wrapped_tensor(points)
-    if points.device.type != "cpu" or followed or wrapped or torch.compiler.is_compiling():
+    other = type(points) is not Tensor or torch.compiler.is_compiling()
+    if followed or other or not readable(points):
         return False
     dual: fwAD.UnpackedDualTensor = fwAD.unpack_dual(points)  # type: ignore[no-untyped-call]
     return dual.tangent is None

@@ -11,6 +11,7 @@ from torch import Tensor
 from meshkit.fields import Path, leaves
 from meshkit.mesh import DATA, Mesh
 from meshkit.operators.soundness.finding import Finding, Severity, found, places
+from meshkit.operators.values import real_parts
 
 
 def of_fields(mesh: Mesh) -> Iterator[Finding]:
@@ -52,7 +53,7 @@ def _numbers(where: str, values: Tensor, *, has_rows: bool) -> Iterator[Finding]
         return
     wide = values.detach()
     if values.is_complex():
-        wide = torch.view_as_real(wide)
+        wide = real_parts(wide)
     wide = wide.float() if wide.dtype.itemsize < 4 else wide
     severity: Severity = "info"
     for code, what, mask in (

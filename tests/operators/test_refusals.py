@@ -319,9 +319,30 @@ def test_transposed_operators_take_what_operators_take() -> None:
 
 def test_coefficients_are_floating() -> None:
     mesh = meshes.kuhn_cube(1)
-    for wrong in (torch.int32, torch.bool, "float32"):
+    narrow = torch.float16, torch.bfloat16, torch.float8_e4m3fn
+    for wrong in (torch.int32, torch.bool, "float32", torch.complex64, *narrow):
         said = refused(ops.gradient_operator, mesh, on="cells", dtype=wrong)
-        assert "expected a floating dtype of torch, found" in said
+        assert "expected torch.float32 or torch.float64 as the dtype of the coefficients" in said
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_floats_of_one_byte_are_refused(dtype: torch.dtype) -> None:
+    mesh = meshes.kuhn_cube(2)
+    x = torch.ones(mesh.n_cells).to(dtype)
+    said = rf"expected floats of two bytes or more, found {str(dtype)[6:]} .*; take .float\(\)"
+    operator = ops.gradient_operator(mesh, on="cells", boundary=torch.ones(48, dtype=torch.bool))
+    of_wall = torch.ones(48).to(dtype)
+    for call, *given in (
+        (ops.gradient_operator(mesh, on="cells").apply, x),
+        (operator.apply, x.float(), of_wall),
+        (operator.transpose().apply, x[:, None].expand(-1, 3)),
+    ):
+        assert re.search(said, refused(call, *given))
+    vectors = x[:, None].expand(-1, 3)
+    for name, field in (("gradient", x), ("laplacian", x), ("divergence", vectors)):
+        assert re.search(said, refused(getattr(ops, name), mesh, field, on="cells"))
+    for name, field in (("integrate", x), ("average", x), ("flux", vectors), ("force", x)):
+        assert re.search(said, refused(getattr(ops, name), mesh, field, on="cells"))
 
 
 SURFACE: Final = (

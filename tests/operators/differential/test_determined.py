@@ -319,7 +319,7 @@ def test_regions_are_looked_at_once() -> None:
     for _ in range(2):  # what is refused stays refused
         with pytest.raises(MeshError, match=r"6 boundary faces .* in none of the regions"):
             operator.apply(field, {"inlet": 1.0})
-        with pytest.raises(MeshError, match=r"region 'wall': expected values \[6\], or one"):
+        with pytest.raises(MeshError, match=r"'wall': expected values \[6\], or a single value"):
             operator.apply(field, {"inlet": 1.0, "wall": torch.ones(5)})
 
 
