@@ -126,8 +126,8 @@ class _Named:
 
     @property
     def usable(self) -> bool:
-        """Whether it names boundary faces, and nothing else."""
-        return self.away == 0 and self.size > 0
+        """Whether it names boundary faces and nothing else; or nothing, as in a part of a mesh."""
+        return self.away == 0
 
 
 def boundary_faces(mesh: Mesh) -> BoundaryFaces:
@@ -148,7 +148,8 @@ def need_known(what: str, faces: BoundaryFaces, known: Tensor, names: list[str])
         MeshError: a region names none of them, or one of them is in no region.
     """
     for name in names:
-        if not bool(torch.isin(faces.known(what, name), known).any()):
+        of_region = faces.known(what, name)
+        if len(of_region) and not bool(torch.isin(of_region, known).any()):
             raise MeshError(
                 f"{what}: the operator was prepared without values on {name!r}; "
                 "name it when you make it"

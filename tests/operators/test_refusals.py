@@ -285,7 +285,7 @@ def test_a_value_of_a_region_is_called_a_single_value() -> None:
     sides = torch.tensor([[0, 0], [0, 1], [0, 2]])
     mesh = meshes.tetrahedron().replace(regions=[Region("wall", "side", sides)])
     found = refused(ops.gradient, mesh, torch.rand(1), on="cells", boundary={"wall": [1.0, 2.0]})
-    assert found.endswith("expected values [3], or a single value, found float32 [2]")
+    assert found.endswith("expected values [3], or a single value, found float64 [2]")
 
 
 @pytest.mark.parametrize("name", ["mass_matrix", "stiffness_matrix"])

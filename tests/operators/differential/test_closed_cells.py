@@ -209,3 +209,20 @@ def test_regions_off_the_boundary_are_refused(name: str, problem: str) -> None:
     with pytest.raises(MeshError) as refusal:
         ops.gradient_operator(mesh, on="cells", boundary=["inlet", name])
     assert str(refusal.value) == said
+
+
+def test_a_region_without_sides_has_no_values_to_give() -> None:
+    """As a patch in a part of a mesh may be: the same as without it, prepared or not."""
+    whole = regional()
+    none = torch.empty(0, 2, dtype=torch.int64)
+    mesh = whole.replace(regions=[*whole.regions, Region("outlet", "side", none)])
+    field, inlet = torch.tensor([1.0, 2.0, 4.0]), {"inlet": 3.0}
+    right = ops.gradient(mesh, field, on="cells", method="green_gauss_plain", boundary=inlet)
+    assert right.isfinite().all()
+    values = {**inlet, "outlet": 9.0}
+    found = ops.gradient(mesh, field, on="cells", method="green_gauss_plain", boundary=values)
+    assert torch.equal(found, right)
+    operator = ops.gradient_operator(
+        mesh, on="cells", method="green_gauss_plain", boundary=list(values)
+    )
+    assert torch.equal(operator.apply(field, values), right)
