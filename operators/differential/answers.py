@@ -92,7 +92,7 @@ def need_out(
     if forward := [name for name, x in every.items() if has_tangent(x)]:
         raise MeshError(
             f"{what}: derivatives do not go through out, and {forward[0]} has a tangent; "
-            "leave it away"
+            "leave it out"
         )
 
 
