@@ -237,5 +237,5 @@ def test_tangents_are_not_lost() -> None:
     out = operator.apply(x)
     with dual_level():
         given = make_dual(x, x)  # type: ignore[no-untyped-call]
-        with pytest.raises(MeshError, match=r"gradient: .* values has a tangent; leave it away"):
+        with pytest.raises(MeshError, match=r"gradient: .* values has a tangent; leave it out"):
             operator.apply(given, out=out)
