@@ -10,7 +10,7 @@ from torch import Tensor
 from meshkit.cells import brief
 from meshkit.errors import MeshError
 from meshkit.operators.differential.composition import LinearMap
-from meshkit.operators.differential.sparse_map import has_tangent
+from meshkit.operators.measure.coordinates import has_tangent
 from meshkit.operators.values import need_tensor
 
 

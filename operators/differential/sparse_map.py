@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.forward_ad import UnpackedDualTensor, unpack_dual
 
 from meshkit import csr
 from meshkit.memo import Keeping, Memo
@@ -19,6 +18,7 @@ from meshkit.operators.differential.forms import Form, axes
 from meshkit.operators.differential.loops import Loops, loops
 from meshkit.operators.differential.sparse_matrix import coo_matrix
 from meshkit.operators.kernels import numpy_dtype, readable
+from meshkit.operators.measure.coordinates import followed, has_tangent
 
 Against = Literal["nothing", "own row", "given"]
 
@@ -286,17 +286,6 @@ def rows_of_pairs(row: Tensor, col: Tensor, n_rows: int, n_cols: int) -> Adjacen
 def ids_dtype(*counts: int) -> torch.dtype:
     """int32 where that many ids fit, which halves what must be read; else int64."""
     return torch.int32 if max(counts, default=0) <= torch.iinfo(torch.int32).max else torch.int64
-
-
-def followed(values: Tensor) -> bool:
-    """Whether derivatives go through a tensor here, backward or forward."""
-    return (values.requires_grad and torch.is_grad_enabled()) or has_tangent(values)
-
-
-def has_tangent(values: Tensor) -> bool:
-    """Whether forward derivatives go through a tensor; `torch.no_grad` is not about these."""
-    dual: UnpackedDualTensor = unpack_dual(values)  # type: ignore[no-untyped-call]
-    return dual.tangent is not None
 
 
 class _Applied(torch.autograd.Function):

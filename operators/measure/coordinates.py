@@ -68,9 +68,16 @@ def plain(points: Tensor) -> bool:
 
     Followed they are by autograd (backward or forward), by torch.func, and by a compiler.
     """
-    followed = points.requires_grad and torch.is_grad_enabled()
     other = type(points) is not Tensor or torch.compiler.is_compiling()
-    if followed or other or not readable(points):
-        return False
-    dual: fwAD.UnpackedDualTensor = fwAD.unpack_dual(points)  # type: ignore[no-untyped-call]
-    return dual.tangent is None
+    return not other and readable(points) and not followed(points)
+
+
+def followed(values: Tensor) -> bool:
+    """Whether derivatives go through a tensor here, backward or forward."""
+    return (values.requires_grad and torch.is_grad_enabled()) or has_tangent(values)
+
+
+def has_tangent(values: Tensor) -> bool:
+    """Whether forward derivatives go through a tensor; `torch.no_grad` is not about these."""
+    dual: fwAD.UnpackedDualTensor = fwAD.unpack_dual(values)  # type: ignore[no-untyped-call]
+    return dual.tangent is not None

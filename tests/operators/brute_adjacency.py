@@ -22,17 +22,22 @@ def rows_of(offsets: Tensor, values: Tensor) -> list[list[int]]:
     return [flat[a:b] for a, b in pairwise(offsets.tolist())]
 
 
-def answer(mesh: Mesh) -> dict[str, Any]:
-    """Everything that adjacency says, as lists."""
-    table = face_table(mesh)
-    faces = table.faces
-    rows = {
+def adjacencies(mesh: Mesh) -> dict[str, ops.Adjacency]:
+    """All that links points, cells and faces."""
+    return {
         "point_points": ops.point_points(mesh),
         "point_cells": ops.point_cells(mesh),
         "cell_cells": ops.cell_cells(mesh),
         "cells through points": ops.cell_cells(mesh, through="points"),
         "cell_faces": ops.cell_faces(mesh),
     }
+
+
+def answer(mesh: Mesh) -> dict[str, Any]:
+    """Everything that adjacency says, as lists."""
+    table = face_table(mesh)
+    faces = table.faces
+    rows = adjacencies(mesh)
     skin = ops.boundary(mesh)
     return {
         "rings": rows_of(faces.offsets, faces.connectivity),

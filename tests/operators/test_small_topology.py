@@ -19,6 +19,7 @@ from meshkit.mesh import Mesh
 from meshkit.operators.adjacency.faces import face_table
 from meshkit.operators.adjacency.polyhedra_of_faces import rings_of_cells
 from tests import meshes
+from tests.operators.brute_adjacency import adjacencies
 from tests.operators.cells_for_tests import HIGH_ORDER, linear_cells, nodes_of, one_cell
 from tests.operators.kinds import KINDS
 from tests.operators.surfaces import icosphere, torus
@@ -58,13 +59,7 @@ MESHES: Final[dict[str, Callable[[], Mesh]]] = {
 def topology(mesh: Mesh) -> dict[str, Tensor]:
     """Every tensor that says how cells hang together."""
     table, skin = face_table(mesh), ops.boundary(mesh)
-    rows = {
-        "point_points": ops.point_points(mesh),
-        "point_cells": ops.point_cells(mesh),
-        "cell_cells": ops.cell_cells(mesh),
-        "cells through points": ops.cell_cells(mesh, through="points"),
-        "cell_faces": ops.cell_faces(mesh),
-    }
+    rows = adjacencies(mesh)
     faces = table.faces
     parts = (faces.offsets, faces.connectivity, faces.owner, faces.neighbour)
     lists = {

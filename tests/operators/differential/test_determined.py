@@ -249,12 +249,17 @@ def test_regions_give_boundary_values() -> None:
     assert not torch.equal(right, ops.gradient(mesh, field, on="cells"))
 
 
-def test_an_operator_takes_values_by_region() -> None:
+def with_inlet_and_wall() -> Mesh:
+    """Shaken hexahedra, three boundary sides of which are an inlet and six a wall."""
     mesh: Mesh = shaken(meshes.cube_hexes(2))
     boundary = ops.boundary(mesh)
     sides = torch.stack([boundary.cell_data["parent_cell"], boundary.cell_data["local_face"]], 1)
     regions = [Region("inlet", "side", sides[:3]), Region("wall", "side", sides[3:9])]
-    mesh = mesh.replace(regions=regions)
+    return mesh.replace(regions=regions)
+
+
+def test_an_operator_takes_values_by_region() -> None:
+    mesh = with_inlet_and_wall()
     operator = ops.gradient_operator(mesh, on="cells", boundary=["inlet", "wall"])
     assert repr(operator).endswith("determined, with values given on 9 of 24 boundary faces)")
     assert repr(operator.faces) == "BoundaryFaces(24; regions: inlet, wall)"
@@ -302,11 +307,7 @@ WAITING = {"_local_scalar_dense", "nonzero", "isin", "masked_select", "unique_di
 
 
 def test_regions_are_looked_at_once() -> None:
-    mesh: Mesh = shaken(meshes.cube_hexes(2))
-    boundary = ops.boundary(mesh)
-    sides = torch.stack([boundary.cell_data["parent_cell"], boundary.cell_data["local_face"]], 1)
-    regions = [Region("inlet", "side", sides[:3]), Region("wall", "side", sides[3:9])]
-    mesh = mesh.replace(regions=regions)
+    mesh = with_inlet_and_wall()
     operator = ops.gradient_operator(mesh, on="cells", boundary=["inlet", "wall"])
     field = ops.cell_centroids(mesh) @ G
     with Calls() as first:
