@@ -24,7 +24,7 @@ from meshkit.store.handle import Store
 from tests.mesh_differences import differences
 from tests.meshes import kuhn_cube
 from tests.random_meshes import random_meshes
-from tests.store.test_damage import files_of, flipped
+from tests.store.damaging import files_of, flipped
 from tests.store.test_handle import CountingFiles, bytes_of
 
 
